@@ -1,0 +1,23 @@
+"""Writing files so that a kill at any moment leaves the old one or the new one, never a part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Write `text` to `path` by rename; the parent directory is made if it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).rename(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

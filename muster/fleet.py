@@ -1,0 +1,94 @@
+"""The nodes that exist: who they are, where they sit, how to reach them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from muster.errors import UsageError
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class Rail(_Document):
+    """One compute-network interface of a node: rail `index` of its leaf."""
+
+    index: int = Field(ge=0)
+    interface: str
+    address: str
+
+
+class Node(_Document):
+    """One machine. `serial` names the hardware (or instance); `name` may be reused."""
+
+    name: str
+    serial: str
+    pool: str
+    type: str
+    """Instance type; a key of the catalog."""
+    address: str
+    """Management address, IPv4."""
+    host_key: str
+    """Public SSH host key, "ssh-ed25519 AAAA…"."""
+    leaf: str
+    """Leaf switch that all rails of the node go to; empty for the head node."""
+    rails: tuple[Rail, ...] = ()
+
+
+class SshAccess(_Document):
+    """How the controller reaches every node."""
+
+    user: str = "root"
+    port: int = 22
+    key_file: str
+    known_hosts_file: str
+
+
+class Fleet(_Document):
+    """All nodes of a stack; `head` runs the scheduler and is not part of `nodes`."""
+
+    stack: str
+    target: str
+    ssh: SshAccess
+    head: Node
+    nodes: tuple[Node, ...]
+
+    def node(self, name: str) -> Node:
+        """Find a node (or the head) by name.
+
+        Raises:
+            UsageError: no such node; the message lists the names that exist.
+
+        """
+        for node in (self.head, *self.nodes):
+            if node.name == name:
+                return node
+        names = ", ".join(n.name for n in (self.head, *self.nodes))
+        what = f"no node {name!r} in stack {self.stack}"
+        raise UsageError(what, hint=f"Nodes: {names}.")
+
+    def leaves(self) -> dict[str, list[str]]:
+        """Return the names of the nodes at each leaf, in fleet order."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes:
+            found.setdefault(node.leaf, []).append(node.name)
+        return found
+
+
+def load_fleet(path: Path) -> Fleet:
+    """Read fleet.json.
+
+    Raises:
+        UsageError: the file is missing (the stack was never brought up).
+
+    """
+    if not path.is_file():
+        what = f"no fleet at {path}"
+        raise UsageError(what, hint="Run `muster up` for this stack first.")
+    return Fleet.model_validate_json(path.read_text(encoding="utf-8"))

@@ -1,0 +1,96 @@
+"""Running a command on a node: one protocol, a real form over OpenSSH and a recorded one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from muster import shell
+from muster.errors import CommandError, RemoteError
+from muster.fleet import Fleet
+from muster.shell import Completed
+
+_SSH_FAILED = 255
+"""Exit status of ssh itself when it could not connect (ssh(1), EXIT STATUS)."""
+
+
+class Remote(Protocol):
+    """What acceptance, schedulers and health need of a node."""
+
+    def run(self, node: str, command: str, *, timeout_s: float, stdin: str = "") -> Completed:
+        """Run a POSIX shell command line on a node by name; the caller judges `rc`.
+
+        Raises:
+            RemoteError: the node could not be asked (no connection, host key, time).
+
+        """
+        ...
+
+
+class SshRemote:
+    """OpenSSH with one shared connection per node, host keys always verified."""
+
+    def __init__(self, fleet: Fleet, control_dir: Path) -> None:
+        """`control_dir` holds connection sockets; keep its path short (a socket has 108 bytes)."""
+        self._fleet = fleet
+        self._control_dir = control_dir
+
+    def argv(self, node: str) -> list[str]:
+        """Return the ssh command line up to and with the destination."""
+        access = self._fleet.ssh
+        self._control_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        options = {
+            "BatchMode": "yes",
+            "ConnectTimeout": "5",
+            "ControlMaster": "auto",
+            "ControlPath": f"{self._control_dir}/%C",
+            "ControlPersist": "60",
+            "IdentitiesOnly": "yes",
+            "LogLevel": "ERROR",
+            "PreferredAuthentications": "publickey",
+            "ServerAliveCountMax": "3",
+            "ServerAliveInterval": "5",
+            "StrictHostKeyChecking": "yes",
+            "UserKnownHostsFile": access.known_hosts_file,
+        }
+        flags = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
+        target = f"{access.user}@{self._fleet.node(node).address}"
+        return ["ssh", "-F", "none", "-i", access.key_file, "-p", str(access.port), *flags, target]
+
+    def run(self, node: str, command: str, *, timeout_s: float, stdin: str = "") -> Completed:
+        """Run a shell command line on a node; see `Remote.run`."""
+        try:
+            done = shell.run([*self.argv(node), "--", command], timeout_s=timeout_s, stdin=stdin)
+        except CommandError as error:
+            raise RemoteError(error.what, where=node) from error
+        if done.rc == _SSH_FAILED:
+            what = f"ssh could not reach it: {done.stderr.strip() or 'no message'}"
+            raise RemoteError(what, where=node)
+        return done
+
+    def close(self) -> None:
+        """End the shared connections."""
+        for node in (self._fleet.head, *self._fleet.nodes):
+            argv = self.argv(node.name)
+            shell.run([*argv[:-1], "-O", "exit", argv[-1]], timeout_s=5)
+
+
+class RecordedRemote:
+    """Answers from a table, for tests: `{(node, command): Completed or an error to raise}`."""
+
+    def __init__(self, answers: Mapping[tuple[str, str], Completed | RemoteError]) -> None:
+        self._answers = dict(answers)
+        self.asked: list[tuple[str, str]] = []
+
+    def run(self, node: str, command: str, *, timeout_s: float, stdin: str = "") -> Completed:
+        """Return the recorded answer; an unrecorded question is an error."""
+        del timeout_s, stdin
+        self.asked.append((node, command))
+        answer = self._answers.get((node, command))
+        if answer is None:
+            what = f"nothing recorded for `{command}`"
+            raise RemoteError(what, where=node)
+        if isinstance(answer, RemoteError):
+            raise answer
+        return answer
