@@ -1,0 +1,161 @@
+"""Our resources as a Pulumi program uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pulumi
+from pydantic.alias_generators import to_camel
+
+Input = pulumi.Input
+
+
+class _Resource(pulumi.CustomResource):
+    """A resource whose properties travel in camelCase, and whose outputs are `output(name)`."""
+
+    token: str
+    outputs: tuple[str, ...]
+
+    def __init__(self, name: str, args: Any, opts: pulumi.ResourceOptions | None = None) -> None:
+        inputs = {to_camel(f.name): getattr(args, f.name) for f in fields(args)}
+        super().__init__(self.token, name, {**inputs, **dict.fromkeys(self.outputs)}, opts)
+
+    def output(self, name: str) -> pulumi.Output[Any]:
+        """Return an output by its name on the wire."""
+        value: pulumi.Output[Any] = getattr(self, name)
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabImageArgs:
+    """`recipe`: digest of the recipe the image is baked by."""
+
+    recipe: Input[str]
+
+
+class LabImage(_Resource):
+    """The root file system of all lab nodes."""
+
+    token = "muster:lab:Image"
+    outputs = ("path", "present")
+
+    def __init__(
+        self, name: str, args: LabImageArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabNetworkArgs:
+    """`leaves` maps each leaf to its nodes in order; rates in Mbit/s."""
+
+    lab: Input[str]
+    rails: Input[int]
+    rail_rate_mbit: Input[int]
+    uplink_rate_mbit: Input[int]
+    leaves: Input[Mapping[str, Sequence[str]]]
+
+
+class LabNetwork(_Resource):
+    """Management bridge, leaf and spine bridges with capped rails."""
+
+    token = "muster:lab:Network"
+    outputs = (
+        "managementCidr",
+        "gateway",
+        "railCidrs",
+        "sshKeyFile",
+        "knownHostsFile",
+        "problems",
+    )
+
+    def __init__(
+        self, name: str, args: LabNetworkArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabNodeArgs:
+    """`image` is the image's digest; `network` the inputs of the node's LabNetwork."""
+
+    lab: Input[str]
+    name: Input[str]
+    pool: Input[str]
+    type: Input[str]
+    ordinal: Input[int]
+    leaf: Input[str]
+    gpu_count: Input[int]
+    gpu_model: Input[str]
+    gpu_memory_mib: Input[int]
+    image: Input[str]
+    image_path: Input[str]
+    network: Input[Mapping[str, Any]]
+    management_cidr: Input[str]
+
+
+class LabNode(_Resource):
+    """One systemd-nspawn node."""
+
+    token = "muster:lab:Node"
+    outputs = ("serial", "address", "railAddresses", "hostKey", "bootId", "state")
+
+    def __init__(
+        self, name: str, args: LabNodeArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvergenceArgs:
+    """`contents` maps parts of the playbooks to digests, so that a preview names what changed.
+
+    `boots` maps each node to its boot id: a node that booted since is converged again.
+    """
+
+    stack: Input[str]
+    fleet: Input[Mapping[str, Any]]
+    boots: Input[Mapping[str, str]]
+    contents: Input[Mapping[str, str]]
+
+
+class Convergence(_Resource):
+    """The playbooks, run on the fleet."""
+
+    token = "muster:index:Convergence"
+    outputs = ("stamp", "changed", "failed", "log")
+
+    def __init__(
+        self, name: str, args: ConvergenceArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptanceArgs:
+    """`converged` is the Convergence's stamp: the proof is repeated after every change.
+
+    `policy` and `waivers` are the spec's acceptance section; `wanted` is the number of nodes that
+    must be accepted.
+    """
+
+    stack: Input[str]
+    fleet: Input[Mapping[str, Any]]
+    wanted: Input[int]
+    policy: Input[Any]
+    waivers: Input[Sequence[Mapping[str, Any]]]
+    converged: Input[str]
+
+
+class Acceptance(_Resource):
+    """The burn-in, run on the fleet, and its verdict."""
+
+    token = "muster:index:Acceptance"
+    outputs = ("ready", "reason", "readiness", "report", "run", "accepted", "verdicts")
+
+    def __init__(
+        self, name: str, args: AcceptanceArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
