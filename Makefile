@@ -1,0 +1,55 @@
+# What a person and CI call. Every target may be called again: it does only what is still to do.
+.DEFAULT_GOAL := help
+.PHONY: help setup packages python lab down test test-unit check bench docs lock clean
+SHELL := /bin/sh
+BIN := .venv/bin
+SCRIPTS := .ci/run tools/host-packages tools/find-python tools/pulumi_wrapper.sh
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F '|' '{printf "%-18s%s\n", $$1, $$2}'
+
+setup: packages python ## Set up everything: Debian packages (as root), .venv, Pulumi
+	@$(BIN)/python -m tools.pulumi_cli
+
+packages:
+	@tools/host-packages
+
+python: packages
+	@python=$$(tools/find-python) && "$$python" -m tools.venv
+
+# The question whether a lab can run here comes before anything is changed.
+lab: ## Bring up the lab: one head and 8 GPU nodes, accepted (root)
+	@python3 muster/lab/privileges.py
+	@$(MAKE) --no-print-directory setup
+	@$(BIN)/muster up lab
+
+down: ## Take the lab down, leaving nothing
+	@$(BIN)/muster down lab
+
+test: setup ## Run every test; those that need root say so and are skipped without
+	@$(BIN)/pytest $(ARGS)
+
+test-unit: python ## Run the tests that need no root and no network
+	@$(BIN)/pytest tests/unit tests/golden $(ARGS)
+
+check: python ## Lint, formatting, types, shell, Ansible, and the rules of the repository
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/yamllint --strict .
+	$(BIN)/ansible-lint
+	@if command -v shellcheck > /dev/null; then shellcheck $(SCRIPTS); else echo "shellcheck is not installed: the shell scripts were not checked"; fi
+	$(BIN)/pytest -q tests/unit/test_tidy.py
+
+bench: setup ## Measure the lab: image, nodes, converge, acceptance (root, many minutes)
+	@$(BIN)/python benchmarks/lab.py $(ARGS)
+
+docs: python ## Build the documentation into site/
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+lock: python ## Pin every dependency again, with hashes
+	@$(BIN)/python -m tools.lock $(ARGS)
+
+clean: ## Remove caches and the virtual environment; labs and their results stay
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .ansible site muster.egg-info

@@ -1,0 +1,1 @@
+"""What `make` calls to set a checkout up; standard library only."""
