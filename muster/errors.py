@@ -24,6 +24,10 @@ class MusterError(Exception):
         text = f"{text.rstrip('.')}. {self.hint}" if self.hint else text
         return " ".join(text.split())
 
+    def lines(self) -> tuple[str, ...]:
+        """Return what a terminal shows; an error that gathers several mistakes has one line each."""
+        return (str(self),)
+
 
 class UsageError(MusterError):
     """Wrong usage or a wrong spec."""

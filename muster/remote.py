@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +16,12 @@ from muster.shell import Completed
 
 _SSH_FAILED = 255
 """Exit status of ssh itself when it could not connect (ssh(1), EXIT STATUS)."""
+
+
+def control_directory(store: Path) -> Path:
+    """Where the sockets of a stack's shared connections are: short, private, one per store."""
+    name = hashlib.sha256(str(store.resolve()).encode()).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"muster-{os.getuid()}-{name}"
 
 
 class Remote(Protocol):
@@ -69,11 +78,16 @@ class SshRemote:
             raise RemoteError(what, where=node)
         return done
 
-    def close(self) -> None:
-        """End the shared connections."""
-        for node in (self._fleet.head, *self._fleet.nodes):
-            argv = self.argv(node.name)
-            shell.run([*argv[:-1], "-O", "exit", argv[-1]], timeout_s=5)
+
+def close_connections(control_dir: Path) -> None:
+    """End the shared connections whose sockets are in a directory, and remove it."""
+    if not control_dir.is_dir():
+        return
+    for socket in control_dir.iterdir():
+        # The host name is not used: the socket says which connection is meant.
+        shell.run(["ssh", "-F", "none", "-S", str(socket), "-O", "exit", "any"], timeout_s=5)
+        socket.unlink(missing_ok=True)
+    control_dir.rmdir()
 
 
 class RecordedRemote:

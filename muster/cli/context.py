@@ -1,0 +1,56 @@
+"""What every verb starts from: the project, the stack's spec, its store and its fleet."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.catalog import Catalog, load_catalog
+from muster.clock import SystemClock
+from muster.engine import Engine
+from muster.fleet import Fleet
+from muster.project import project_directory, store_root
+from muster.remote import SshRemote, control_directory
+from muster.runstore import RunStore
+from muster.spec import ClusterSpec, load_stack_file
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One stack of the project in the current directory."""
+
+    stack: str
+    project: Path
+    catalog: Catalog
+    clock: SystemClock
+    store: RunStore
+    engine: Engine
+
+    @property
+    def stack_file(self) -> Path:
+        """The stack's config file."""
+        return self.project / "stacks" / f"Pulumi.{self.stack}.yaml"
+
+    def spec(self) -> ClusterSpec:
+        """Read and check the spec (errors as `load_stack_file`)."""
+        return load_stack_file(
+            self.stack_file, catalog=self.catalog, today=datetime.datetime.now(datetime.UTC).date()
+        )
+
+    def remote(self, fleet: Fleet) -> SshRemote:
+        """Connect to the fleet's nodes."""
+        return SshRemote(fleet, control_directory(self.store.directory))
+
+
+def open_stack(stack: str) -> Context:
+    """Make the context of a stack; nothing is read from the machine yet but the catalog."""
+    clock, project = SystemClock(), project_directory()
+    return Context(
+        stack=stack,
+        project=project,
+        catalog=load_catalog(),
+        clock=clock,
+        store=RunStore(store_root(), stack, clock),
+        engine=Engine(project),
+    )

@@ -1,0 +1,110 @@
+"""plan, up, down: the whole life of a stack."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from muster.cli.context import Context, open_stack
+from muster.cli.output import AsJson, StackName, print_json
+from muster.cli.summary import print_summary, summary_document
+from muster.errors import MusterError
+from muster.lab import doctor, teardown
+from muster.plan.lab import LabPlan, lab_name, plan_lab
+from muster.remote import close_connections, control_directory
+from muster.spec import ClusterSpec
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not preview and ask first.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Check the spec only; ask no engine.")]
+
+
+def plan(stack: StackName, *, offline: Offline = False, as_json: AsJson = False) -> None:
+    """Check the spec and say what it asks for; then what `up` would change."""
+    context = open_stack(stack)
+    spec = context.spec()
+    document = _plan_document(context, spec)
+    if as_json:
+        print_json(document)
+    else:
+        _print_plan(document)
+    if offline:
+        return
+    context.engine.ensure_stack(stack)
+    sys.exit(min(context.engine.preview(stack), 1))
+
+
+def up(stack: StackName, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Bring the stack up, converge it, prove it; ends with the verdict."""
+    context = open_stack(stack)
+    spec = context.spec()
+    if spec.target == "lab":
+        doctor.require(nodes=sum(pool.count for pool in spec.pools) + 1)
+    context.engine.ensure_stack(stack)
+    cleared = context.engine.clear_dead_lock(stack)
+    if cleared:
+        sys.stderr.write(f"muster: {cleared}\n")
+    before = _latest_run_id(context)
+    status = context.engine.up(stack, yes=yes)
+    if status == 0 or _latest_run_id(context) != before:
+        _show_verdict(context, as_json=as_json)
+    if status != 0:
+        sys.exit(1)
+
+
+def down(stack: StackName, *, yes: Yes = True, as_json: AsJson = False) -> None:
+    """Destroy the stack; what its runs found stays in the run store."""
+    context = open_stack(stack)
+    spec = context.spec()
+    status = 0
+    if context.engine.stack_exists(stack):
+        context.engine.clear_dead_lock(stack)
+        status = context.engine.destroy(stack, yes=yes)
+    close_connections(control_directory(context.store.directory))
+    left: list[str] = []
+    if spec.target == "lab" and status == 0:
+        # Also what a killed `up` made before it could be written to the state.
+        teardown.remove_lab(lab_name(spec, stack))
+        left = teardown.leftovers(lab_name(spec, stack))
+        context.store.fleet_path.unlink(missing_ok=True)
+    if left:
+        what = f"still there after the destroy: {', '.join(left)}"
+        raise MusterError(what, where=stack, hint="Run `muster down` again.")
+    if as_json:
+        print_json({"stack": stack, "down": status == 0})
+    sys.exit(min(status, 1))
+
+
+def _latest_run_id(context: Context) -> str:
+    ids = [run.id for run in context.store.runs()]
+    return ids[-1] if ids else ""
+
+
+def _show_verdict(context: Context, *, as_json: bool) -> None:
+    spec = context.spec()
+    if "accept" not in spec.stages:
+        return
+    run = context.store.latest()
+    if as_json:
+        print_json(summary_document(run))
+        return
+    print_summary(context, run)
+
+
+def _plan_document(context: Context, spec: ClusterSpec) -> dict[str, Any]:
+    pools = [pool.model_dump(mode="json", by_alias=True) for pool in spec.pools]
+    document: dict[str, Any] = {"stack": context.stack, "target": spec.target, "pools": pools}
+    if spec.target == "lab":
+        lab: LabPlan = plan_lab(spec, context.catalog, context.stack)
+        document["lab"] = lab.lab
+        document["leaves"] = {leaf: list(names) for leaf, names in lab.network.leaves.items()}
+        document["hourlyUsd"] = 0
+    return document
+
+
+def _print_plan(document: dict[str, Any]) -> None:
+    lines = [f"stack {document['stack']}: target {document['target']}"]
+    lines += [f"  pool {pool['name']}: {pool['count']} x {pool['type']}" for pool in document["pools"]]
+    lines += [f"  {leaf}: {' '.join(names)}" for leaf, names in document.get("leaves", {}).items()]
+    sys.stdout.write("\n".join(lines) + "\n")

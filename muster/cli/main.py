@@ -1,0 +1,51 @@
+"""`muster`: maps errors to one line and an exit status; the verbs are in the modules beside.
+
+Exit status: 0 pass, 1 fail, 2 wrong usage or spec, 3 could not tell.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from muster.cli import doctor, lab, lifecycle, nodes, stages, views
+from muster.errors import MusterError
+
+app = typer.Typer(
+    name="muster",
+    help="Bring up a GPU cluster, prove every node and link, and say which are not ready.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+app.command()(doctor.doctor)
+app.command()(lifecycle.plan)
+app.command()(lifecycle.up)
+app.command()(lifecycle.down)
+app.command()(stages.converge)
+app.command()(stages.accept)
+app.command()(views.status)
+app.command()(views.report)
+app.command()(nodes.ssh)
+app.command()(nodes.quarantine)
+app.command()(nodes.release)
+app.command()(nodes.replace)
+app.add_typer(views.catalog_app, name="catalog")
+app.add_typer(views.spec_app, name="spec")
+app.add_typer(lab.app, name="lab")
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except MusterError as error:
+        for line in error.lines():
+            sys.stderr.write(f"muster: {line}\n")
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
