@@ -6,9 +6,10 @@ PLAN: {"round": 0, "seconds": 1, "connect_s": 4, "test_s": 8, "pairs": [{"client
 "server": name, "rails": [{"rail": 0, "client_address": a, "server_address": b,
 "client_interface": i, "server_interface": j, "port": 18500}]}]}.
 A test lasts for `seconds`, not for a number of bytes: a link at a tenth of its rate is then slow,
-not unfinished. Per rail the client sends to the server, then the server to the client: two directions at once would
-share one TCP connection's pace and tell nothing. Prints one JSON document with iperf3's raw output.
-Every wait is bounded: a partner that never comes ends this program with a result that says so.
+not unfinished. Per rail the client sends to the server, then the server to the client: two
+directions at once would share one TCP connection's pace and tell nothing. Prints one JSON document
+with iperf3's raw output. Every wait is bounded: a partner that never comes ends this program with a
+result that says so.
 """
 
 from __future__ import annotations
