@@ -13,8 +13,8 @@ from muster.errors import MusterError
 from muster.progress import Progress
 
 _LOG_TIMEOUT_S = 5.0
-_INTERVAL_S = 0.2
-"""Least time between two status texts of one resource: more than a person can read."""
+_INTERVAL_S = 0.5
+"""Least time between two status texts of one resource: in a log every one is a line."""
 
 
 class EngineLog:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import grpc
@@ -21,9 +21,8 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
 import muster
 from muster.errors import MusterError
 from muster.provider import orphan
-from muster.provider.registry import handlers
 from muster.provider.engine_log import EngineLog
-from muster.provider.handler import InitFailedError
+from muster.provider.handler import Handler, InitFailedError
 from muster.provider.provider import MusterProvider
 from muster.provider.values import map_to_property
 
@@ -84,9 +83,9 @@ def init_failed_status(error: InitFailedError) -> bytes:
     return bytes(status.SerializeToString())
 
 
-async def serve(engine_address: str) -> None:
+async def serve(handlers: Iterable[Handler], engine_address: str) -> None:
     """Serve until the engine ends us; prints the port, as the plugin protocol asks."""
-    provider = MusterProvider(handlers(), EngineLog(engine_address))
+    provider = MusterProvider(handlers, EngineLog(engine_address))
     server = grpc.aio.server(options=_GRPC_CHANNEL_OPTIONS)
     servicer = Servicer([], muster.__version__, provider, engine_address)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
@@ -97,13 +96,8 @@ async def serve(engine_address: str) -> None:
     await server.wait_for_termination()
 
 
-def main() -> None:
-    """Run the plugin: `pulumi-resource-muster ENGINE_ADDRESS`."""
+def main(handlers: Iterable[Handler], arguments: Sequence[str]) -> None:
+    """Run the plugin; the engine's address is its first argument that is not a flag."""
     orphan.exit_with_parent()
-    # The engine's address is the first argument that is not a flag.
-    address = next(part for part in sys.argv[1:] if not part.startswith("-"))
-    asyncio.run(serve(address))
-
-
-if __name__ == "__main__":
-    main()
+    address = next(part for part in arguments if not part.startswith("-"))
+    asyncio.run(serve(handlers, address))
