@@ -1,0 +1,276 @@
+"""Everything that is not accepted: what, where, how we know, what was done, what to do next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from muster.findings import Finding, Outcome
+from muster.fleet import Fleet
+from muster.readiness import NodeReadiness, Readiness, Verdict
+from muster.report.advice import Step, next_steps
+from muster.report.matrix import SYMBOLS, node_names, state_of, worst_state
+from muster.report.model import Event, waiver_of
+from muster.report.units import against, readable
+
+_EXCERPT_LINES = 14
+_EXCERPT_COLUMNS = 240
+_GROUP_FROM_NODES = 4
+_ORDER = ("quarantined", "suspect", "untested", "", "accepted", "waived")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """A file of the run's directory; `excerpt` is "" where it could not be read."""
+
+    path: str
+    excerpt: str
+    lines_cut: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exhibit:
+    """One finding that is not a pass, with all that makes it believable."""
+
+    check: str
+    state: str
+    summary: str
+    node: str
+    numbers: tuple[tuple[str, str], ...]
+    cmd: str
+    rc: int | None
+    waiver: str
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def symbol(self) -> str:
+        """The state without colour."""
+        return SYMBOLS[self.state]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One card of the report: a node, nodes with the same trouble, or a part of the fabric."""
+
+    title: str
+    verdict: str
+    component: str
+    state: str
+    nodes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    """(node, its own words) for the nodes after the first, where several share a card."""
+    events: tuple[Event, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def symbol(self) -> str:
+        """The state without colour."""
+        return SYMBOLS[self.state]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Subject:
+    name: str
+    verdict: str
+    component: str
+    reasons: tuple[str, ...]
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        trouble = sorted({(f.check, f.component, state_of(f)) for f in self.findings})
+        return (self.verdict, self.component, tuple(trouble))
+
+    @property
+    def troubled(self) -> bool:
+        return self.verdict != Verdict.ACCEPTED or bool(self.findings)
+
+
+def build_problems(
+    fleet: Fleet,
+    readiness: Readiness | None,
+    findings: Sequence[Finding],
+    events: Sequence[Event],
+    evidence: Mapping[str, str],
+) -> tuple[Problem, ...]:
+    """Collect the cards, worst first; many nodes with the same trouble share one."""
+    bad: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.outcome is not Outcome.PASS:
+            bad[finding.node].append(finding)
+    shared = _fabric_problems(fleet.stack, readiness, bad.pop("", []), evidence)
+    judged = {} if readiness is None else {n.node: n for n in readiness.nodes}
+    subjects = [
+        _subject(name, judged.get(name), bad.get(name, []))
+        for name in node_names(fleet, readiness, findings)
+    ]
+    groups = _grouped([s for s in subjects if _worth_a_card(s, ended=readiness is not None)])
+    cards = [_node_problem(fleet.stack, group, events, evidence) for group in groups]
+    return tuple(sorted([*shared, *cards], key=lambda p: _ORDER.index(p.verdict)))
+
+
+def _worth_a_card(subject: _Subject, *, ended: bool) -> bool:
+    """A run that was cut short has no verdicts: then only what was found is worth a card."""
+    return subject.troubled if ended else bool(subject.findings)
+
+
+def _subject(name: str, judged: NodeReadiness | None, findings: Sequence[Finding]) -> _Subject:
+    if judged is None:
+        return _Subject(name=name, verdict="", component="", reasons=(), findings=tuple(findings))
+    verdict = judged.verdict.value
+    if verdict == Verdict.ACCEPTED and worst_state(findings) == "waived":
+        verdict = "waived"
+    return _Subject(
+        name=name,
+        verdict=verdict,
+        component=judged.component,
+        reasons=judged.reasons,
+        findings=tuple(findings),
+    )
+
+
+def _grouped(subjects: Sequence[_Subject]) -> list[list[_Subject]]:
+    alike: dict[tuple[object, ...], list[_Subject]] = defaultdict(list)
+    for subject in subjects:
+        alike[subject.kind].append(subject)
+    groups = []
+    for group in alike.values():
+        one_card = len(group) >= _GROUP_FROM_NODES
+        groups += [group] if one_card else [[subject] for subject in group]
+    return groups
+
+
+def _node_problem(
+    stack: str,
+    group: Sequence[_Subject],
+    events: Sequence[Event],
+    evidence: Mapping[str, str],
+) -> Problem:
+    first = group[0]
+    nodes = tuple(subject.name for subject in group)
+    checks = [finding.check for finding in first.findings]
+    return Problem(
+        title=first.name if len(group) == 1 else f"{len(group)} nodes",
+        verdict=first.verdict,
+        component=first.component,
+        state=_state(first.verdict, first.findings),
+        nodes=nodes,
+        reasons=first.reasons,
+        exhibits=tuple(_exhibit(f, evidence) for f in first.findings),
+        others=tuple((s.name, _own_words(s)) for s in group[1:]),
+        events=tuple(e for e in events if any(e.concerns(node) for node in nodes)),
+        steps=next_steps(
+            stack=stack,
+            nodes=nodes,
+            component=first.component,
+            verdict=first.verdict,
+            checks=checks,
+        ),
+    )
+
+
+def _own_words(subject: _Subject) -> str:
+    return "; ".join(subject.reasons) or "; ".join(f.summary for f in subject.findings)
+
+
+def _state(verdict: str, findings: Sequence[Finding]) -> str:
+    if verdict == "waived":
+        return "waived"
+    if verdict == Verdict.QUARANTINED or worst_state(findings) == "fail":
+        return "fail"
+    return "unknown"
+
+
+def _fabric_problems(
+    stack: str,
+    readiness: Readiness | None,
+    findings: Sequence[Finding],
+    evidence: Mapping[str, str],
+) -> list[Problem]:
+    """One card per component that is not accepted; findings go to the component they name."""
+    verdicts = {} if readiness is None else {c.component: c for c in readiness.fleet}
+    bad = [name for name, c in verdicts.items() if c.verdict is not Verdict.ACCEPTED]
+    by_component: dict[str, list[Finding]] = {name: [] for name in bad}
+    for finding in findings:
+        by_component.setdefault(finding.component or "fleet", []).append(finding)
+    return [
+        _fabric_problem(
+            stack,
+            component,
+            verdict=verdicts[component].verdict.value if component in verdicts else "",
+            reasons=verdicts[component].evidence if component in verdicts else (),
+            exhibits=tuple(_exhibit(f, evidence) for f in own),
+        )
+        for component, own in by_component.items()
+    ]
+
+
+def _fabric_problem(
+    stack: str,
+    component: str,
+    *,
+    verdict: str,
+    reasons: tuple[str, ...],
+    exhibits: tuple[Exhibit, ...],
+) -> Problem:
+    states = {exhibit.state for exhibit in exhibits}
+    if states == {"waived"} and verdict in {"", Verdict.ACCEPTED}:
+        verdict = state = "waived"
+    else:
+        state = "fail" if verdict == Verdict.QUARANTINED or "fail" in states else "unknown"
+    return Problem(
+        title=component.removeprefix("leaf:"),
+        verdict=verdict,
+        component=component,
+        state=state,
+        reasons=reasons,
+        exhibits=exhibits,
+        steps=next_steps(
+            stack=stack,
+            nodes=(),
+            component=component,
+            verdict=verdict,
+            checks=[exhibit.check for exhibit in exhibits],
+        ),
+    )
+
+
+def _exhibit(finding: Finding, evidence: Mapping[str, str]) -> Exhibit:
+    return Exhibit(
+        check=finding.check,
+        state=state_of(finding),
+        summary=finding.summary,
+        node=finding.node,
+        numbers=tuple(_numbers(finding)),
+        cmd=finding.cmd,
+        rc=finding.rc,
+        waiver=waiver_of(finding),
+        evidence=tuple(_excerpt(path, evidence.get(path, "")) for path in finding.evidence),
+    )
+
+
+def _numbers(finding: Finding) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    value, middle, unit = finding.value, finding.peers_median, finding.unit
+    if value is not None:
+        samples = f" (n = {finding.n})" if finding.n else ""
+        found.append(("measured", readable(value, unit) + samples))
+    if middle is not None:
+        off = f", off by {against(value, middle)}" if value is not None and middle > 0 else ""
+        found.append(("peers' median", readable(middle, unit) + off))
+    if finding.floor is not None:
+        source = f" ({finding.floor_source})" if finding.floor_source else ""
+        found.append(("floor", readable(finding.floor, unit) + source))
+    return found
+
+
+def _excerpt(path: str, text: str) -> Evidence:
+    lines = text.splitlines()
+    shown = [
+        line if len(line) <= _EXCERPT_COLUMNS else line[:_EXCERPT_COLUMNS] + " …"
+        for line in lines[:_EXCERPT_LINES]
+    ]
+    return Evidence(path=path, excerpt="\n".join(shown), lines_cut=len(lines) - len(shown))
