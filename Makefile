@@ -5,6 +5,11 @@ SHELL := /bin/sh
 BIN := .venv/bin
 SCRIPTS := .ci/run tools/host-packages tools/find-python tools/pulumi_wrapper.sh
 
+# No option may write an index, a folder or a host of the machine that runs it into the lock.
+PIN := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe \
+	--strip-extras --no-build-isolation --no-emit-options --no-emit-index-url --no-emit-find-links \
+	--no-emit-trusted-host
+
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F '|' '{printf "%-18s%s\n", $$1, $$2}'
 
@@ -48,8 +53,10 @@ docs: python ## Build the documentation into site/
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-lock: python ## Pin every dependency again, with hashes
-	@$(BIN)/python -m tools.lock $(ARGS)
+lock: python ## Pin every dependency, with hashes (ARGS=--upgrade: newest)
+	$(PIN) $(ARGS) --output-file requirements.lock pyproject.toml
+	$(PIN) $(ARGS) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	$(BIN)/pytest -q tests/unit/test_tidy.py -k lock
 
 clean: ## Remove caches and the virtual environment; labs and their results stay
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .ansible site muster.egg-info
