@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
-
 import pulumi
 
 from muster.catalog import load_catalog
+from muster.clock import SystemClock
 from muster.errors import MusterError
 from muster.spec import parse_spec
 from stacks import build_stack
@@ -17,7 +16,7 @@ def main() -> None:
     stack = pulumi.get_stack()
     data = pulumi.Config("muster").require_object("cluster")
     catalog = load_catalog()
-    today = datetime.datetime.now(datetime.UTC).date()
+    today = SystemClock().now().date()
     spec = parse_spec(data, where=f"Pulumi.{stack}.yaml", catalog=catalog, today=today)
     for name, value in build_stack(spec, catalog, stack).items():
         pulumi.export(name, value)

@@ -25,7 +25,7 @@ class MusterError(Exception):
         return " ".join(text.split())
 
     def lines(self) -> tuple[str, ...]:
-        """Return what a terminal shows; an error that gathers several mistakes has one line each."""
+        """Return what a terminal shows: one line for each mistake that the error gathers."""
         return (str(self),)
 
 

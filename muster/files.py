@@ -1,4 +1,4 @@
-"""Writing files so that a kill at any moment leaves the old one or the new one, never a part."""
+"""Writing files so that a kill at any moment leaves the old or the new, and lines never mix."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add one line to a file in one write, so that lines of parallel writers never mix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(handle, line.encode() + b"\n")
+    finally:
+        os.close(handle)

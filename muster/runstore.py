@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from muster.clock import Clock
 from muster.errors import UsageError
-from muster.files import write_atomic
+from muster.files import append_line, write_atomic
 from muster.findings import Finding
 from muster.fleet import Fleet, load_fleet
 from muster.readiness import Readiness
@@ -31,13 +30,14 @@ class Run:
     def append(self, finding: Finding) -> Finding:
         """Add one line to results.jsonl and return the finding as stored (with time and run)."""
         stored = finding.model_copy(update={"run_id": self.id, "ts": self._clock.now()})
-        self._append_line("results.jsonl", stored.model_dump_json(by_alias=True, exclude_none=True))
+        line = stored.model_dump_json(by_alias=True, exclude_none=True)
+        append_line(self.directory / "results.jsonl", line)
         return stored
 
     def event(self, kind: str, **data: Any) -> None:
         """Add one line to events.jsonl: what was done (drained, resumed, stage begun)."""
         record = {"ts": self._clock.now().isoformat(), "run_id": self.id, "kind": kind, **data}
-        self._append_line("events.jsonl", json.dumps(record, sort_keys=True))
+        append_line(self.directory / "events.jsonl", json.dumps(record, sort_keys=True))
 
     def findings(self) -> tuple[Finding, ...]:
         """Read results.jsonl back; a last line cut short by a kill is left out."""
@@ -66,16 +66,6 @@ class Run:
             return None
         return Readiness.model_validate_json(path.read_text(encoding="utf-8"))
 
-    def _append_line(self, name: str, line: str) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        handle = os.open(self.directory / name, flags, 0o644)
-        try:
-            # One write call per line: lines of parallel writers never mix.
-            os.write(handle, line.encode() + b"\n")
-        finally:
-            os.close(handle)
-
 
 class RunStore:
     """All runs of one stack, below `<root>/<stack>/`."""
@@ -97,6 +87,11 @@ class RunStore:
     def write_fleet(self, fleet: Fleet) -> None:
         """Write fleet.json."""
         write_atomic(self.fleet_path, fleet.model_dump_json(by_alias=True, indent=2) + "\n")
+
+    def event(self, kind: str, **data: Any) -> None:
+        """Note what was done to the stack outside of a run, in its own events.jsonl."""
+        record = {"ts": self._clock.now().isoformat(), "kind": kind, **data}
+        append_line(self.directory / "events.jsonl", json.dumps(record, sort_keys=True))
 
     def new_run(self) -> Run:
         """Make the directory of a new run, `<utc>-<id>`; names sort by time."""

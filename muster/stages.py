@@ -1,12 +1,7 @@
-"""Converging and accepting a fleet, wired to their real edges; the provider and the CLI call this."""
+"""Converging and accepting a fleet, wired to their real edges, for the provider and the CLI."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from muster.acceptance.campaign import AcceptRequest
-from muster.acceptance.campaign import accept as run_campaign
 from muster.catalog import Catalog
 from muster.clock import Clock
 from muster.converge.converge import ConvergeResult
@@ -14,10 +9,7 @@ from muster.converge.converge import converge as run_playbooks
 from muster.fleet import Fleet
 from muster.lock import stack_lock
 from muster.progress import Progress
-from muster.remote import SshRemote, control_directory
-from muster.report.write import write_reports
-from muster.runstore import Run, RunStore
-from muster.schedulers.slurm import Slurm
+from muster.runstore import RunStore
 
 
 def converge(

@@ -94,9 +94,7 @@ def _infrastructure(plan: LabPlan) -> tuple[dict[str, LabNode], LabNetwork]:
     return nodes, network
 
 
-def _node(
-    wish: NodeWish, image: LabImage, network: LabNetwork, shape: dict[str, Any]
-) -> LabNode:
+def _node(wish: NodeWish, image: LabImage, network: LabNetwork, shape: dict[str, Any]) -> LabNode:
     args = LabNodeArgs(
         lab=wish.lab,
         name=wish.name,

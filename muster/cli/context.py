@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,9 +33,8 @@ class Context:
 
     def spec(self) -> ClusterSpec:
         """Read and check the spec (errors as `load_stack_file`)."""
-        return load_stack_file(
-            self.stack_file, catalog=self.catalog, today=datetime.datetime.now(datetime.UTC).date()
-        )
+        today = self.clock.now().date()
+        return load_stack_file(self.stack_file, catalog=self.catalog, today=today)
 
     def remote(self, fleet: Fleet) -> SshRemote:
         """Connect to the fleet's nodes."""

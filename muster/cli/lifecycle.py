@@ -105,6 +105,8 @@ def _plan_document(context: Context, spec: ClusterSpec) -> dict[str, Any]:
 
 def _print_plan(document: dict[str, Any]) -> None:
     lines = [f"stack {document['stack']}: target {document['target']}"]
-    lines += [f"  pool {pool['name']}: {pool['count']} x {pool['type']}" for pool in document["pools"]]
+    lines += [
+        f"  pool {pool['name']}: {pool['count']} x {pool['type']}" for pool in document["pools"]
+    ]
     lines += [f"  {leaf}: {' '.join(names)}" for leaf, names in document.get("leaves", {}).items()]
     sys.stdout.write("\n".join(lines) + "\n")

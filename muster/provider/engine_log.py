@@ -1,4 +1,4 @@
-"""Progress inside `pulumi up`: status text in a resource's row, sent without holding up the work."""
+"""Progress inside `pulumi up`: status text in a resource's row, sent beside the work."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class InitFailedError(Exception):
 class Handler(ABC):
     """One resource type. State is the inputs plus what `create` and `update` compute."""
 
-    token: ClassVar[str]
+    resource_type: ClassVar[str]
     computed: ClassVar[tuple[str, ...]]
     """Outputs that are not inputs."""
     kept_on_update: ClassVar[frozenset[str]] = frozenset()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from muster.lab import image, keys, network, node, teardown
+from muster.lab import image, network, node, teardown
 from muster.lab.model import Image, NetworkWish, NodeState, NodeWish
+from muster.lab.paths import lab_paths
 from muster.progress import Progress
 from muster.provider.handler import Handler, Properties
 
@@ -15,7 +16,7 @@ from muster.provider.handler import Handler, Properties
 class LabImageHandler(Handler):
     """The root file system of all lab nodes: a cache shared by the labs of this machine."""
 
-    token = "muster:lab:Image"
+    resource_type = "muster:lab:Image"
     computed = ("path", "present")
 
     def damage(self, state: Mapping[str, Any]) -> list[str]:
@@ -55,7 +56,7 @@ class LabImageHandler(Handler):
 class LabNetworkHandler(Handler):
     """Management bridge, leaf and spine bridges, uplinks; nodes bring their own cables."""
 
-    token = "muster:lab:Network"
+    resource_type = "muster:lab:Network"
     computed = (
         "managementCidr",
         "gateway",
@@ -81,14 +82,14 @@ class LabNetworkHandler(Handler):
         progress("bridges, uplinks and rates")
         wish = network_wish(inputs)
         made = network.ensure_network(wish)
-        access = keys.ssh_access(wish.lab)
+        paths = lab_paths(wish.lab)
         return wish.lab, {
             **inputs,
             "managementCidr": made.management_cidr,
             "gateway": made.gateway,
             "railCidrs": list(made.rail_cidrs),
-            "sshKeyFile": access.key_file,
-            "knownHostsFile": access.known_hosts_file,
+            "sshKeyFile": str(paths.key_file),
+            "knownHostsFile": str(paths.known_hosts),
             "problems": [],
         }
 
@@ -114,7 +115,7 @@ class LabNetworkHandler(Handler):
 class LabNodeHandler(Handler):
     """One systemd-nspawn node."""
 
-    token = "muster:lab:Node"
+    resource_type = "muster:lab:Node"
     computed = ("serial", "address", "railAddresses", "hostKey", "bootId", "state")
     kept_on_update = frozenset({"serial", "address", "railAddresses", "hostKey"})
     replace_on = frozenset({"lab", "name", "type", "image", "ordinal", "leaf", "managementCidr"})
@@ -133,7 +134,7 @@ class LabNodeHandler(Handler):
             wish,
             network_wish(inputs["network"]),
             Image(path=Path(inputs["imagePath"]), digest=inputs["image"]),
-            network.load_network(wish.lab),
+            network.load_network(lab_paths(wish.lab)),
             progress,
         )
         return f"{wish.lab}/{wish.name}", {

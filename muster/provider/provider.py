@@ -26,7 +26,7 @@ class MusterProvider(api.Provider):
     """Serves the handlers it is given; one instance per engine run."""
 
     def __init__(self, handlers: Iterable[Handler], log: EngineLog) -> None:
-        self._handlers = {handler.token: handler for handler in handlers}
+        self._handlers = {handler.resource_type: handler for handler in handlers}
         self._log = log
         self._threads = ThreadPoolExecutor(max_workers=_PARALLEL, thread_name_prefix="handler")
 

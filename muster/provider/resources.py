@@ -9,18 +9,16 @@ from typing import Any
 import pulumi
 from pydantic.alias_generators import to_camel
 
-Input = pulumi.Input
-
 
 class _Resource(pulumi.CustomResource):
     """A resource whose properties travel in camelCase, and whose outputs are `output(name)`."""
 
-    token: str
+    resource_type: str
     outputs: tuple[str, ...]
 
     def __init__(self, name: str, args: Any, opts: pulumi.ResourceOptions | None = None) -> None:
         inputs = {to_camel(f.name): getattr(args, f.name) for f in fields(args)}
-        super().__init__(self.token, name, {**inputs, **dict.fromkeys(self.outputs)}, opts)
+        super().__init__(self.resource_type, name, {**inputs, **dict.fromkeys(self.outputs)}, opts)
 
     def output(self, name: str) -> pulumi.Output[Any]:
         """Return an output by its name on the wire."""
@@ -32,13 +30,13 @@ class _Resource(pulumi.CustomResource):
 class LabImageArgs:
     """`recipe`: digest of the recipe the image is baked by."""
 
-    recipe: Input[str]
+    recipe: pulumi.Input[str]
 
 
 class LabImage(_Resource):
     """The root file system of all lab nodes."""
 
-    token = "muster:lab:Image"
+    resource_type = "muster:lab:Image"
     outputs = ("path", "present")
 
     def __init__(
@@ -51,17 +49,17 @@ class LabImage(_Resource):
 class LabNetworkArgs:
     """`leaves` maps each leaf to its nodes in order; rates in Mbit/s."""
 
-    lab: Input[str]
-    rails: Input[int]
-    rail_rate_mbit: Input[int]
-    uplink_rate_mbit: Input[int]
-    leaves: Input[Mapping[str, Sequence[str]]]
+    lab: pulumi.Input[str]
+    rails: pulumi.Input[int]
+    rail_rate_mbit: pulumi.Input[int]
+    uplink_rate_mbit: pulumi.Input[int]
+    leaves: pulumi.Input[Mapping[str, Sequence[str]]]
 
 
 class LabNetwork(_Resource):
     """Management bridge, leaf and spine bridges with capped rails."""
 
-    token = "muster:lab:Network"
+    resource_type = "muster:lab:Network"
     outputs = (
         "managementCidr",
         "gateway",
@@ -81,25 +79,25 @@ class LabNetwork(_Resource):
 class LabNodeArgs:
     """`image` is the image's digest; `network` the inputs of the node's LabNetwork."""
 
-    lab: Input[str]
-    name: Input[str]
-    pool: Input[str]
-    type: Input[str]
-    ordinal: Input[int]
-    leaf: Input[str]
-    gpu_count: Input[int]
-    gpu_model: Input[str]
-    gpu_memory_mib: Input[int]
-    image: Input[str]
-    image_path: Input[str]
-    network: Input[Mapping[str, Any]]
-    management_cidr: Input[str]
+    lab: pulumi.Input[str]
+    name: pulumi.Input[str]
+    pool: pulumi.Input[str]
+    type: pulumi.Input[str]
+    ordinal: pulumi.Input[int]
+    leaf: pulumi.Input[str]
+    gpu_count: pulumi.Input[int]
+    gpu_model: pulumi.Input[str]
+    gpu_memory_mib: pulumi.Input[int]
+    image: pulumi.Input[str]
+    image_path: pulumi.Input[str]
+    network: pulumi.Input[Mapping[str, Any]]
+    management_cidr: pulumi.Input[str]
 
 
 class LabNode(_Resource):
     """One systemd-nspawn node."""
 
-    token = "muster:lab:Node"
+    resource_type = "muster:lab:Node"
     outputs = ("serial", "address", "railAddresses", "hostKey", "bootId", "state")
 
     def __init__(
@@ -115,16 +113,16 @@ class ConvergenceArgs:
     `boots` maps each node to its boot id: a node that booted since is converged again.
     """
 
-    stack: Input[str]
-    fleet: Input[Mapping[str, Any]]
-    boots: Input[Mapping[str, str]]
-    contents: Input[Mapping[str, str]]
+    stack: pulumi.Input[str]
+    fleet: pulumi.Input[Mapping[str, Any]]
+    boots: pulumi.Input[Mapping[str, str]]
+    contents: pulumi.Input[Mapping[str, str]]
 
 
 class Convergence(_Resource):
     """The playbooks, run on the fleet."""
 
-    token = "muster:index:Convergence"
+    resource_type = "muster:index:Convergence"
     outputs = ("stamp", "changed", "failed", "log")
 
     def __init__(
@@ -141,18 +139,18 @@ class AcceptanceArgs:
     must be accepted.
     """
 
-    stack: Input[str]
-    fleet: Input[Mapping[str, Any]]
-    wanted: Input[int]
-    policy: Input[Any]
-    waivers: Input[Sequence[Mapping[str, Any]]]
-    converged: Input[str]
+    stack: pulumi.Input[str]
+    fleet: pulumi.Input[Mapping[str, Any]]
+    wanted: pulumi.Input[int]
+    policy: pulumi.Input[Any]
+    waivers: pulumi.Input[Sequence[Mapping[str, Any]]]
+    converged: pulumi.Input[str]
 
 
 class Acceptance(_Resource):
     """The burn-in, run on the fleet, and its verdict."""
 
-    token = "muster:index:Acceptance"
+    resource_type = "muster:index:Acceptance"
     outputs = ("ready", "reason", "readiness", "report", "run", "accepted", "verdicts")
 
     def __init__(

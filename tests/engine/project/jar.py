@@ -7,7 +7,9 @@ lets it hold two at most.
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from muster.progress import Progress
 from muster.provider import server
@@ -20,7 +22,7 @@ _LEAKY_MAX = 2
 class Jar(Handler):
     """`wanted` coins in `fleet.directory`."""
 
-    token = "muster:index:Acceptance"
+    resource_type = "muster:index:Acceptance"
     computed = ("ready", "reason", "readiness", "report", "run", "accepted", "verdicts")
 
     def create(self, name: str, inputs: Properties, progress: Progress) -> tuple[str, Properties]:
@@ -50,7 +52,7 @@ class Jar(Handler):
         for coin in Path(state["fleet"]["directory"]).glob("coin-*"):
             coin.unlink()
 
-    def damage(self, state: Properties) -> list[str]:
+    def damage(self, state: Mapping[str, Any]) -> list[str]:
         return [] if state.get("ready") else ["ready"]
 
     def _look(self, state: Properties) -> Properties:
