@@ -1,0 +1,108 @@
+"""Fleet -> Ansible inventory; pure. Paths and public facts only, never a secret or a text."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from muster.converge.options import ConvergeOptions, NodeType
+from muster.converge.slurm_config import RenderedFile
+from muster.errors import UsageError
+from muster.fleet import Fleet, Node
+
+Inventory = dict[str, Any]
+
+_NOT_IN_A_GROUP = re.compile(r"[^A-Za-z0-9_]")
+
+
+def build_inventory(
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    files: Iterable[RenderedFile],
+    options: ConvergeOptions,
+    *,
+    rendered: Path,
+    munge_key: Path,
+    known_hosts: str,
+) -> Inventory:
+    """Return groups head, slurm_nodes, and pool_<name>, with role variables.
+
+    `rendered` is where the files' texts lie, `known_hosts` the text of the known_hosts file.
+
+    Raises:
+        UsageError: a host's key is missing from known_hosts, so its identity could not be checked.
+
+    """
+    _check_known_hosts(fleet, known_hosts)
+    everyone = (fleet.head, *fleet.nodes)
+    variables = _file_variables(files, rendered)
+    pools: dict[str, list[str]] = {}
+    for node in fleet.nodes:
+        pools.setdefault(f"pool_{_NOT_IN_A_GROUP.sub('_', node.pool)}", []).append(node.name)
+    return {
+        "all": {
+            "hosts": {node.name: {"ansible_host": node.address} for node in everyone},
+            "vars": {
+                "ansible_user": fleet.ssh.user,
+                "ansible_port": fleet.ssh.port,
+                "ansible_ssh_private_key_file": fleet.ssh.key_file,
+                "ansible_ssh_common_args": _ssh_arguments(fleet),
+                "munge_key_file": str(munge_key),
+                "shared_directory_path": options.shared_directory,
+                "shared_directory_marker": options.shared_marker,
+                "slurm_reservation_enabled": options.reserve_unaccepted,
+            },
+            "children": {
+                "head": _group([fleet.head.name], variables["head"]),
+                "slurm_nodes": _group([node.name for node in fleet.nodes], variables["nodes"]),
+                "gpu_nodes": _group(n.name for n in fleet.nodes if types[n.type].gpu_count),
+                **{pool: _group(names) for pool, names in pools.items()},
+            },
+        }
+    }
+
+
+def _group(names: Iterable[str], variables: dict[str, Any] | None = None) -> dict[str, Any]:
+    group: dict[str, Any] = {"hosts": dict.fromkeys(names)}
+    return group | ({"vars": variables} if variables else {})
+
+
+def _file_variables(files: Iterable[RenderedFile], rendered: Path) -> dict[str, dict[str, Any]]:
+    """Return per kind of machine `<role>_files`, the argument of each role."""
+    found: dict[str, dict[str, Any]] = {"head": {}, "nodes": {}}
+    for file in files:
+        entry = {
+            "path": file.path,
+            "owner": file.owner,
+            "group": file.group,
+            "mode": file.mode,
+        }
+        if file.text is not None:
+            entry["src"] = str(rendered / file.relative_path)
+        found[file.machine].setdefault(f"{file.role}_files", []).append(entry)
+    return found
+
+
+def _ssh_arguments(fleet: Fleet) -> str:
+    return f"-o UserKnownHostsFile={shlex.quote(fleet.ssh.known_hosts_file)}"
+
+
+def _check_known_hosts(fleet: Fleet, known_hosts: str) -> None:
+    known = set()
+    for line in known_hosts.splitlines():
+        names, _, key = line.strip().partition(" ")
+        known |= {(name, " ".join(key.split()[:2])) for name in names.split(",")}
+    everyone = (fleet.head, *fleet.nodes)
+    lacking = [node.name for node in everyone if not _is_known(node, fleet.ssh.port, known)]
+    if lacking:
+        what = f"no line with the host key of {', '.join(lacking)}"
+        hint = "The inventory of the stack is out of date: run `muster up` again."
+        raise UsageError(what, where=fleet.ssh.known_hosts_file, hint=hint)
+
+
+def _is_known(node: Node, port: int, known: set[tuple[str, str]]) -> bool:
+    key = " ".join(node.host_key.split()[:2])
+    return (node.address, key) in known or (f"[{node.address}]:{port}", key) in known
