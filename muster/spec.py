@@ -5,12 +5,45 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 from muster.catalog import Catalog
-from muster.spec_errors import Mistake, SpecError, mistakes_of
+from muster.spec_errors import SpecError, gather, mistakes_of
+from muster.spec_file import load_stack_file
+from muster.spec_forms import (
+    BUCKET,
+    CAPACITY_ID,
+    CHECK,
+    LAB_NAME,
+    MOUNT,
+    POOL_NAME,
+    SOFTWARE,
+    ZONE_ID,
+)
 from muster.spec_rules import broken_rules
+
+__all__ = [
+    "Acceptance",
+    "ClusterSpec",
+    "LabSettings",
+    "Pool",
+    "SpecError",
+    "Storage",
+    "Waiver",
+    "json_schema",
+    "load_stack_file",
+    "parse_spec",
+]
 
 Stage = Literal["infra", "converge", "accept"]
 Preset = Literal["quick", "training", "soak"]
@@ -23,78 +56,101 @@ PositiveCount = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
 
 class _Section(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=False
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        use_attribute_docstrings=True,
     )
 
 
 class Network(_Section):
     """Where in a cloud the nodes stand."""
 
-    zone_id: Annotated[Text, Field(pattern=r"^[a-z]{3,5}\d-[a-z]+\d$", examples=["use2-az1"])]
+    zone_id: Annotated[Text, Field(pattern=ZONE_ID, examples=["use2-az1"])]
     """Id of the availability zone; names differ between accounts, ids do not."""
     cidr: Annotated[Text, Field(examples=["10.0.0.0/16"])] = "10.0.0.0/16"
+    """Private address range of the stack, /16 to /28."""
 
 
 class Capacity(_Section):
     """How a pool is bought; exactly one of the four."""
 
-    on_demand: Annotated[Literal[True] | None, Field(description="Pay by the hour.")] = None
-    spot: Annotated[Literal[True] | None, Field(description="Cheaper; may be taken away.")] = None
-    reservation: Annotated[Text, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
+    on_demand: Literal[True] | None = None
+    """Pay by the hour."""
+    spot: Literal[True] | None = None
+    """Cheaper; may be taken away at any time."""
+    reservation: Annotated[Text, Field(pattern=CAPACITY_ID)] | None = None
     """Id of an on-demand capacity reservation."""
-    block: Annotated[Text, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
+    block: Annotated[Text, Field(pattern=CAPACITY_ID)] | None = None
     """Id of a Capacity Block that was bought."""
 
 
 class Pool(_Section):
     """Nodes of one type bought one way; its nodes are called <name>-1, <name>-2 and so on."""
 
-    name: Annotated[Text, Field(pattern=r"^[a-z]([a-z0-9-]{0,13}[a-z0-9])?$")]
+    name: Annotated[Text, Field(pattern=POOL_NAME)]
+    """Beginning of its node names."""
     type: Text
     """Instance type; a name of the catalog."""
     count: Count
+    """Nodes that must be accepted."""
     spares: Annotated[int, Field(strict=True, ge=0, le=100_000)] = 0
     """Nodes beyond `count` that take the place of bad ones."""
     capacity: Capacity | None = None
+    """How it is bought; required on aws."""
     placement: Literal["cluster", "partition", "spread"] | None = None
+    """Placement group of the nodes; aws only."""
 
 
 class Storage(_Section):
     """A file system that every node mounts."""
 
-    mount: Annotated[Text, Field(pattern=r"^/[a-z0-9][a-z0-9/_-]*$", examples=["/fsx"])]
+    mount: Annotated[Text, Field(pattern=MOUNT, examples=["/fsx"])]
+    """Where every node finds it."""
     kind: Literal["fsxLustre", "labDirectory"]
+    """FSx for Lustre on aws; a directory that all nodes of a lab share."""
     capacity_gib: Annotated[PositiveCount | None, Field(alias="capacityGiB")] = None
     throughput: PositiveCount | None = None
     """MB/s per TiB."""
     efa: Flag = False
-    import_: Annotated[Text | None, Field(alias="import", pattern=r"^s3://[a-z0-9.-]+(/.*)?$")] = (
-        None
-    )
+    """Reach it over EFA; cannot be switched later."""
+    import_: Annotated[Text | None, Field(alias="import", pattern=BUCKET)] = None
 
 
 class Budget(_Section):
     """What the stack may cost; a plan above it is refused."""
 
     max_hourly_usd: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+    """USD per hour at list price."""
 
 
 class PolicyTable(_Section):
     """An acceptance policy of one's own: a preset, and what differs from it."""
 
     base: Preset = "quick"
+    """The preset that it starts from."""
     intra_leaf_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
     cross_leaf_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
     local_seconds: Annotated[int, Field(strict=True, ge=1, le=86_400)] | None = None
     group_seconds: Annotated[int, Field(strict=True, ge=1, le=604_800)] | None = None
 
 
+def _written_day(value: Any) -> Any:
+    """A bare number is no day, though pydantic would read seconds since 1970."""
+    if isinstance(value, str | date):
+        return value
+    raise PydanticCustomError("date_type", "not a day")
+
+
 class Waiver(_Section):
     """Lets an unknown or failed check through, for a reason and until a day."""
 
-    check: Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    check: Annotated[Text, Field(pattern=CHECK)]
+    """Id of the check."""
     reason: Annotated[Text, Field(min_length=10)]
-    until: date
+    """Why; the report repeats it."""
+    until: Annotated[date, BeforeValidator(_written_day)]
+    """The last day on which it holds."""
 
 
 def _policy_form(value: Any) -> str:
@@ -111,15 +167,17 @@ class Acceptance(_Section):
     """How hard the fleet is tested before it counts as ready."""
 
     policy: Policy = "quick"
+    """A preset, or a table of your own."""
     waivers: tuple[Waiver, ...] = ()
 
 
 class LabSettings(_Section):
     """The shape of a lab; only with target lab."""
 
-    name: Annotated[Text, Field(pattern=r"^[a-z][a-z0-9]{0,7}$")] | None = None
+    name: Annotated[Text, Field(pattern=LAB_NAME)] | None = None
     """Prefix of all that the lab makes on this machine; the stack's name, shortened, by default."""
     nodes_per_leaf: Annotated[int, Field(strict=True, ge=1, le=64)] = 2
+    """Two tell a slow uplink from a slow node."""
     rail_rate_mbit: Annotated[int, Field(strict=True, ge=1, le=100_000)] | None = None
     """Rate of every rail; what the instance type states by default."""
     uplink_rate_mbit: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] | None = None
@@ -130,16 +188,18 @@ class ClusterSpec(_Section):
     """A cluster: where, of which nodes, with what on it, and how it is proved."""
 
     target: Literal["aws", "hosts", "lab"]
+    """Where nodes come from."""
     scheduler: Literal["slurm", "kubernetes"] = "slurm"
     network: Network | None = None
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     storage: tuple[Storage, ...] = ()
-    software: Annotated[Text, Field(pattern=r"^\d{4}\.\d{2}$", examples=["2026.11"])] | None = None
+    software: Annotated[Text, Field(pattern=SOFTWARE, examples=["2026.11"])] | None = None
     """A row of the tested version matrix."""
     budget: Budget | None = None
     acceptance: Acceptance = Acceptance()
     lab: LabSettings | None = None
     stages: Annotated[tuple[Stage, ...], Field(min_length=1)] = ("infra", "converge", "accept")
+    """How far `up` goes."""
 
     @property
     def wanted(self) -> int:
@@ -154,15 +214,14 @@ def parse_spec(data: object, *, where: str, catalog: Catalog, today: date) -> Cl
         SpecError: the spec has mistakes; it carries all of them.
 
     """
-    mistakes: list[Mistake] = []
-    spec: ClusterSpec | None = None
+    broken = list(broken_rules(data, catalog, today))
     try:
         spec = ClusterSpec.model_validate(data)
     except ValidationError as error:
-        mistakes += mistakes_of(error, ClusterSpec)
-    mistakes += broken_rules(data, catalog, today)
-    if mistakes or spec is None:
-        raise SpecError(mistakes, where=where)
+        found = gather(data, mistakes_of(error, ClusterSpec), broken)
+        raise SpecError(found, where=where) from None
+    if broken:
+        raise SpecError(gather(data, (), broken), where=where)
     return spec
 
 

@@ -12,12 +12,14 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from muster.errors import UsageError
+from muster.spec_forms import WORDS
 
 ROOT = "muster:cluster"
 """The key of stack config that holds a spec."""
 
 _UNION_TAGS = {"preset", "table"}
 _SHOWN_MAX = 60
+_LISTED_MAX = 12
 
 Path = tuple[str | int, ...]
 
@@ -56,7 +58,8 @@ class SpecError(UsageError):
 
 def path_text(path: Path) -> str:
     """`.pools[0].count`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    texts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(text[:_SHOWN_MAX] for text in texts)
 
 
 def shown(value: object) -> str:
@@ -66,6 +69,8 @@ def shown(value: object) -> str:
         return words[value]
     if isinstance(value, dict):
         return "a mapping"
+    if isinstance(value, list | tuple) and not value:
+        return "an empty list"
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     text = repr(value)
@@ -77,7 +82,34 @@ def did_you_mean(wrong: object, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(str(wrong)[:_SHOWN_MAX], names, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]}?"
-    return f"Known: {', '.join(sorted(names))}." if names else ""
+    listed = sorted(names)
+    more = f" and {len(listed) - _LISTED_MAX} more" if len(listed) > _LISTED_MAX else ""
+    return f"Known: {', '.join(listed[:_LISTED_MAX])}{more}." if listed else ""
+
+
+def gather(
+    data: object, parsing: Iterable[Mistake], rules: Iterable[Mistake]
+) -> tuple[Mistake, ...]:
+    """Join both kinds in the order of the file; parsing has the say about a key that it refuses."""
+    found = list(parsing)
+    refused = {mistake.path for mistake in found}
+    found += [mistake for mistake in rules if mistake.path not in refused]
+    return tuple(sorted(found, key=lambda mistake: _position(data, mistake.path)))
+
+
+def _position(data: object, path: Path) -> list[int]:
+    """Where a path stands in the file; a missing key stands behind its neighbours."""
+    places: list[int] = []
+    for part in path:
+        keys = list(data) if isinstance(data, dict) else []
+        if isinstance(part, int):
+            places.append(part)
+            in_list = isinstance(data, list | tuple) and part < len(data)
+            data = data[part] if in_list and isinstance(data, list | tuple) else None
+        else:
+            places.append(keys.index(part) if part in keys else len(keys))
+            data = data.get(part) if isinstance(data, dict) else None
+    return places
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel]) -> Iterator[Mistake]:
@@ -103,7 +135,7 @@ def _mistake(path: Path, detail: ErrorDetails) -> Mistake:
             path, f"{found}; must be {_one_of(allowed)}", _near(detail["input"], allowed)
         )
     if kind == "string_pattern_mismatch":
-        return Mistake(path, f"{found}; must match {context['pattern']}")
+        return Mistake(path, f"{found}; must be {WORDS[context['pattern']]}")
     expected = _EXPECTED.get(kind)
     if expected is None:
         return Mistake(path, f"{found}; {detail['msg']}")
@@ -119,7 +151,7 @@ _EXPECTED = {
     "date_type": "a day, as 2026-12-31",
     "finite_number": "a finite number",
     "float_type": "a number",
-    "greater_than": "more than {gt}",
+    "greater_than": "more than {gt:g}",
     "greater_than_equal": "{ge} or more",
     "int_type": "a whole number",
     "less_than_equal": "{le} or less",
@@ -127,7 +159,7 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "string_too_short": "at least {min_length} characters long",
     "string_type": "text",
-    "too_short": "a list of at least {min_length}",
+    "too_short": "a list of {min_length} or more",
     "tuple_type": "a list",
 }
 

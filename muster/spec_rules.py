@@ -123,7 +123,7 @@ def storage_fits_target(spec: View, _facts: Facts) -> Iterator[Mistake]:
             yield storage.mistake("kind", f"{kind} needs target {homes[kind]}, not {target}")
         if kind == "fsxLustre":
             for key in ("capacityGiB", "throughput"):
-                if key not in storage.data:
+                if storage.get(key) is None:
                     yield storage.mistake(key, "missing; fsxLustre needs it")
         if kind == "labDirectory":
             for key in ("capacityGiB", "throughput", "efa", "import"):
@@ -142,9 +142,9 @@ def lab_has_no_cloud(spec: View, _facts: Facts) -> Iterator[Mistake]:
     """What only a cloud has is not silently ignored in a lab."""
     if spec.text("target") != "lab":
         return
-    for key in ("network", "budget"):
-        if key in spec.data:
-            yield spec.mistake(key, "a lab has none; it costs nothing here", "Remove it.")
+    for key, why in (("network", "makes its own networks"), ("budget", "costs nothing")):
+        if spec.get(key) is not None:
+            yield spec.mistake(key, f"given with target lab, which {why}", "Remove it.")
     if spec.text("scheduler") == "kubernetes":
         yield spec.mistake("scheduler", "the lab runs slurm only", "Set slurm.")
     for pool in spec.items("pools"):
@@ -157,10 +157,10 @@ def aws_says_where(spec: View, _facts: Facts) -> Iterator[Mistake]:
     """A cloud stack names its zone and how each pool is bought."""
     if spec.text("target") != "aws":
         return
-    if "network" not in spec.data:
+    if spec.get("network") is None:
         yield spec.mistake("network", "missing; target aws needs network.zoneId")
     for pool in spec.items("pools"):
-        if "capacity" not in pool.data:
+        if pool.get("capacity") is None:
             hint = "Say onDemand: true, spot: true, reservation: cr-… or block: cr-…."
             yield pool.mistake("capacity", "missing; target aws needs to know what to buy", hint)
 
@@ -169,8 +169,8 @@ def capacity_is_one(spec: View, _facts: Facts) -> Iterator[Mistake]:
     """A pool is bought in exactly one way."""
     for pool in spec.items("pools"):
         capacity = pool.section("capacity")
-        ways = sorted(key for key in capacity.data if key in {*_BUYING, "reservation"})
-        if "capacity" in pool.data and isinstance(pool.get("capacity"), Mapping) and not ways:
+        ways = [key for key in (*_BUYING, "reservation") if capacity.get(key) is not None]
+        if isinstance(pool.get("capacity"), Mapping) and not ways:
             yield pool.mistake("capacity", "empty; needs onDemand, spot, reservation or block")
         if len(ways) > 1:
             yield pool.mistake("capacity", f"{' and '.join(ways)}; a pool is bought in one way")
@@ -182,7 +182,7 @@ def capacity_is_sold(spec: View, facts: Facts) -> Iterator[Mistake]:
         found = facts.catalog.types.get(pool.text("type"))
         for way, purchase in _BUYING.items():
             sold = found.purchase if found else None
-            if way in pool.section("capacity").data and sold is not None and purchase not in sold:
+            if pool.section("capacity").get(way) and sold is not None and purchase not in sold:
                 offers = ", ".join(sold)
                 what = f"{pool.text('type')} is not sold this way; it is sold as {offers}"
                 yield pool.section("capacity").mistake(way, what)
