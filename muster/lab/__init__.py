@@ -1,1 +1,1 @@
-"""The lab: real Linux nodes on this machine (systemd-nspawn), with a real fabric shape and real faults."""
+"""The lab: real Linux nodes on this machine (systemd-nspawn), a real fabric shape, real faults."""

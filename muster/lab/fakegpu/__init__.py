@@ -1,0 +1,1 @@
+"""Stubs of the vendors' tools, baked into the image."""

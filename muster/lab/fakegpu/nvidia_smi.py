@@ -1,0 +1,1 @@
+"""What nvidia-smi says on a lab node."""
