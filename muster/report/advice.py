@@ -33,6 +33,17 @@ def component_kinds(component: str) -> tuple[tuple[str, str], ...]:
     return tuple((kind, name) for kind, _, name in parts)
 
 
+def say_component(component: str) -> str:
+    """Write "leaf:leaf1 rail:0" as "leaf1 rail 0", "gpu:6" as "GPU 6", "node" as ""."""
+    words = {"rail": "rail ", "gpu": "GPU ", "leaf": ""}
+    named = [
+        words.get(kind, f"{kind} ") + name if name else kind
+        for kind, name in component_kinds(component)
+        if kind != "node" or name
+    ]
+    return " ".join(named)
+
+
 def next_steps(
     *, stack: str, nodes: Sequence[str], component: str, verdict: str, checks: Sequence[str]
 ) -> tuple[Step, ...]:
@@ -47,13 +58,10 @@ def next_steps(
         Step(text=f"What the check looks at, and how to run it by hand: docs/checks/{check}.md.")
         for check in dict.fromkeys(checks)
     ]
-    if verdict == Verdict.QUARANTINED:
-        steps += [
-            Step(
-                text="Once it is mended, let it back in:", command=f"muster release {stack} {node}"
-            )
-            for node in nodes[:1]
-        ]
+    if verdict == Verdict.QUARANTINED and nodes:
+        text = "Once it is mended, let it back in:" if len(nodes) == 1 else "Let back in each one:"
+        name = nodes[0] if len(nodes) == 1 else "NODE"
+        steps.append(Step(text=text, command=f"muster release {stack} {name}"))
     if verdict != "waived":
         steps.append(Step(text="Prove it again:", command=f"muster accept {stack}"))
     return tuple(steps)

@@ -10,11 +10,12 @@ from muster.readiness import Readiness, Verdict
 from muster.report.advice import component_kinds
 from muster.report.links import KINDS, Links, LinkValue, Rail
 from muster.report.matrix import SYMBOLS
-from muster.report.units import against, number, readable, scale_for
+from muster.report.units import against, readable, scale_for
 
 _WIDTH = 1120.0
 _WIDE_LINKS_MAX = 24
 _GAP = 14.0
+_CELL_MIN, _CELL_MAX = 15.0, 40.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +69,7 @@ class Drawing:
     lines: tuple[Line, ...]
     texts: tuple[Text, ...]
     unit: str
-    medians: str
+    references: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class _Facts:
 def draw_fabric(fleet: Fleet, readiness: Readiness | None, links: Links) -> Drawing:
     """Draw few nodes with a labelled line per rail, many as one card per leaf."""
     rails = links.rails or tuple(sorted({r.index for n in fleet.nodes for r in n.rails}))
-    middle = max(links.medians.values(), default=0.0)
+    middle = max(links.references.values(), default=0.0)
     factor, unit = scale_for(middle, "B/s")
     facts = _Facts(
         leaves=fleet.leaves(),
@@ -111,7 +112,7 @@ def draw_fabric(fleet: Fleet, readiness: Readiness | None, links: Links) -> Draw
         lines=tuple(lines),
         texts=tuple(texts),
         unit=unit,
-        medians=_say_medians(links),
+        references=_say_references(links),
     )
 
 
@@ -186,7 +187,7 @@ def _line(
     if link is None or link.relative is None or link.value_bps is None:
         label, note, state = "?", "", "unmeasured"
     else:
-        state, label = link.state, number(link.value_bps / factor)
+        state, label = link.state, f"{link.value_bps / factor:#.3g}"
         note = against(link.relative, 1.0) if state != "good" or bad else ""
     title = f"{name}: {_say_link(link)}"
     return Line(x1=x, y1=y1, x2=x, y2=y2, state=state, label=label, note=note, title=title, bad=bad)
@@ -194,9 +195,12 @@ def _line(
 
 def _compact(facts: _Facts) -> _Shapes:
     """One card per leaf, a row per node, a cell per rail; cards flow in rows below the spine."""
-    cell, name_w, head_h, row_h = 15.0, 92.0, 46.0, 17.0
-    card_w = name_w + cell * max(len(facts.rails), 1) + 12
-    columns = max(1, int((_WIDTH + _GAP) // (card_w + _GAP)))
+    name_w, head_h, row_h = 92.0, 46.0, 17.0
+    rails = max(len(facts.rails), 1)
+    columns = max(1, int((_WIDTH + _GAP) // (name_w + _CELL_MIN * rails + 12 + _GAP)))
+    columns = min(columns, max(len(facts.leaves), 1))
+    card_w = (_WIDTH - _GAP * (columns - 1)) / columns
+    cell = min((card_w - name_w - 12) / rails, _CELL_MAX)
     boxes, texts = list[Box](), list[Text]()
     has_spine = len(facts.leaves) > 1
     y = 8.0
@@ -326,11 +330,11 @@ def _say_link(link: LinkValue | None) -> str:
     return ", ".join(parts)
 
 
-def _say_medians(links: Links) -> str:
+def _say_references(links: Links) -> str:
     words = {"intra": "inside a leaf", "cross": "over the spine"}
     parts = []
     for kind in KINDS:
-        found = [value for (_, k), value in links.medians.items() if k == kind]
+        found = [value for (_, k), value in links.references.items() if k == kind]
         if found:
             low, high = readable(min(found), "B/s"), readable(max(found), "B/s")
             parts.append(f"{words[kind]} {low if low == high else f'{low} to {high}'}")

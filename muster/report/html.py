@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Header:
     stack: str
     run: str
     time: str
+    duration: str
     target: str
 
 
@@ -64,7 +66,8 @@ def render_html(
     and links are stand-ins, so that no number here speaks of real hardware.
     """
     problems = build_problems(fleet, readiness, findings, events, evidence or {})
-    strips = (*check_strips(findings), *pair_strips(measurements))
+    links = measure_links(measurements, fleet.leaves())
+    strips = (*check_strips(findings), *pair_strips(measurements, links))
     script = _script()
     return (
         _environment()
@@ -75,7 +78,7 @@ def render_html(
             problems=problems,
             problem_anchors=_anchors(problems),
             matrix=build_matrix(fleet, readiness, findings),
-            fabric=draw_fabric(fleet, readiness, measure_links(measurements, fleet.leaves())),
+            fabric=draw_fabric(fleet, readiness, links),
             measured=bool(measurements),
             strips=strips,
             strip_size={"width": WIDTH, "height": HEIGHT, "axis_y": AXIS_Y},
@@ -120,6 +123,7 @@ def _header(
             stack=fleet.stack,
             run=run_id,
             time=f"{events[-1].ts:%Y-%m-%d %H:%M UTC}" if events else "",
+            duration="",
             target=fleet.target,
         )
     state = "pass" if readiness.ready else "fail"
@@ -131,8 +135,14 @@ def _header(
         stack=readiness.stack,
         run=readiness.run,
         time=f"{readiness.time:%Y-%m-%d %H:%M UTC}",
+        duration=_say_duration(readiness.time - events[0].ts) if events else "",
         target=fleet.target,
     )
+
+
+def _say_duration(took: timedelta) -> str:
+    minutes, seconds = divmod(max(round(took.total_seconds()), 0), 60)
+    return f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
 
 
 def _tiles(

@@ -17,11 +17,13 @@ LOW_RELATIVE = 0.85
 KINDS: tuple[PairKind, ...] = ("intra", "cross")
 
 Rail = int | None
+_NodeRail = tuple[str, Rail]
+_Class = tuple[Rail, PairKind]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkValue:
-    """One node-rail or uplink. `relative` is to the median of its class (rail and kind)."""
+    """One node-rail or uplink. `relative` is to the reference of its class (rail and kind)."""
 
     relative: float | None
     value_bps: float | None
@@ -41,11 +43,15 @@ class LinkValue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Links:
-    """All links that were measured, by (node, rail) and by (leaf, rail)."""
+    """All links that were measured, by (node, rail) and by (leaf, rail).
 
-    medians: Mapping[tuple[Rail, PairKind], float]
-    nodes: Mapping[tuple[str, Rail], LinkValue]
-    uplinks: Mapping[tuple[str, Rail], LinkValue]
+    The reference of a class is the median over nodes of the best that each one got there. The
+    plain median over pairs will not do: with four leaves, one slow uplink is in half of all paths.
+    """
+
+    references: Mapping[_Class, float]
+    nodes: Mapping[_NodeRail, LinkValue]
+    uplinks: Mapping[_NodeRail, LinkValue]
 
     @property
     def rails(self) -> tuple[Rail, ...]:
@@ -54,92 +60,109 @@ class Links:
         return tuple(sorted(found, key=lambda rail: -1 if rail is None else rail))
 
 
-@dataclass(slots=True)
-class _Samples:
-    values: list[float]
-    relatives: list[float]
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """One valid measurement as seen from one end."""
+
+    partner: str
+    leaf: str
+    """The partner's."""
+    kind: PairKind
+    value: float
+    relative: float
 
 
 def measure_links(pairs: Sequence[PairValue], leaves: Mapping[str, Sequence[str]]) -> Links:
     """Fold the pairs into one value per node-rail and per uplink.
 
-    A node-rail gets the better of its medians inside the leaf and over the spine: it can do at
-    least that. So neither one slow partner nor a slow uplink makes a good rail look slow.
+    A link gets the best of what its groups of measurements say, since it can do at least that: the
+    slowest part of a path decides its value, and that part may well be another one.
     """
-    medians = _class_medians(pairs)
-    samples = _by_node(pairs, medians)
-    keys = dict.fromkeys((node, p.rail) for p in pairs for node in (p.a, p.b))
-    nodes = {key: _node_link(key, samples, pairs_of) for key, pairs_of in _pairs_of(pairs, keys)}
-    uplinks = {
-        (leaf, rail): _uplink(rail, members, nodes, samples)
-        for leaf, members in (leaves.items() if len(leaves) > 1 else ())
-        for rail in dict.fromkeys(rail for _, rail in keys)
+    leaf_of = {node: leaf for leaf, members in leaves.items() for node in members}
+    references = _references(pairs)
+    samples = _by_node(pairs, references, leaf_of)
+    first = {key: _best(_by_path(found)) for key, found in samples.items()}
+    slow = {key for key, best in first.items() if best and best[0] < LOW_RELATIVE}
+    trusted = {
+        (node, rail): [s for s in found if (s.partner, rail) not in slow]
+        for (node, rail), found in samples.items()
     }
-    return Links(medians=medians, nodes=nodes, uplinks=uplinks)
+    nodes = {key: _node_link(key, trusted, samples, its) for key, its in _pairs_of(pairs).items()}
+    uplinks = {
+        (leaf, rail): _uplink(trusted.get((n, rail), ()) for n in members if (n, rail) not in slow)
+        for leaf, members in (leaves.items() if len(leaves) > 1 else ())
+        for rail in dict.fromkeys(pair.rail for pair in pairs)
+    }
+    return Links(references=references, nodes=nodes, uplinks=uplinks)
 
 
-def _class_medians(pairs: Iterable[PairValue]) -> dict[tuple[Rail, PairKind], float]:
-    values: dict[tuple[Rail, PairKind], list[float]] = defaultdict(list)
+def _references(pairs: Iterable[PairValue]) -> dict[_Class, float]:
+    best: dict[_Class, dict[str, float]] = defaultdict(dict)
     for pair in pairs:
         if pair.valid and pair.value_bps is not None:
-            values[pair.rail, pair.kind].append(pair.value_bps)
-    return {key: median(found) for key, found in values.items()}
+            of_class = best[pair.rail, pair.kind]
+            for node in (pair.a, pair.b):
+                of_class[node] = max(of_class.get(node, 0.0), pair.value_bps)
+    return {key: median(found.values()) for key, found in best.items()}
 
 
-_ByNode = dict[tuple[str, Rail, PairKind], _Samples]
-
-
-def _by_node(pairs: Iterable[PairValue], medians: Mapping[tuple[Rail, PairKind], float]) -> _ByNode:
-    found: _ByNode = defaultdict(lambda: _Samples([], []))
+def _by_node(
+    pairs: Iterable[PairValue], references: Mapping[_Class, float], leaf_of: Mapping[str, str]
+) -> dict[_NodeRail, list[_Sample]]:
+    found: dict[_NodeRail, list[_Sample]] = defaultdict(list)
     for pair in pairs:
-        reference = medians.get((pair.rail, pair.kind), 0.0)
-        if not pair.valid or pair.value_bps is None or reference <= 0:
-            continue
-        for node in (pair.a, pair.b):
-            found[node, pair.rail, pair.kind].values.append(pair.value_bps)
-            found[node, pair.rail, pair.kind].relatives.append(pair.value_bps / reference)
+        reference = references.get((pair.rail, pair.kind), 0.0)
+        if pair.valid and pair.value_bps is not None and reference > 0:
+            seen = (pair.kind, pair.value_bps, pair.value_bps / reference)
+            for node, partner in ((pair.a, pair.b), (pair.b, pair.a)):
+                found[node, pair.rail].append(_Sample(partner, leaf_of.get(partner, ""), *seen))
     return dict(found)
 
 
-def _pairs_of(
-    pairs: Iterable[PairValue], keys: Iterable[tuple[str, Rail]]
-) -> Iterable[tuple[tuple[str, Rail], list[PairValue]]]:
-    found: dict[tuple[str, Rail], list[PairValue]] = {key: [] for key in keys}
+def _pairs_of(pairs: Iterable[PairValue]) -> dict[_NodeRail, list[PairValue]]:
+    found: dict[_NodeRail, list[PairValue]] = defaultdict(list)
     for pair in pairs:
         found[pair.a, pair.rail].append(pair)
         found[pair.b, pair.rail].append(pair)
-    return found.items()
+    return found
 
 
-def _node_link(key: tuple[str, Rail], samples: _ByNode, pairs: Sequence[PairValue]) -> LinkValue:
-    node, rail = key
-    kinds = [samples[node, rail, kind] for kind in KINDS if (node, rail, kind) in samples]
-    best = max(kinds, key=lambda s: median(s.relatives), default=None)
+def _by_path(samples: Iterable[_Sample]) -> list[list[_Sample]]:
+    groups: dict[tuple[str, str], list[_Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[sample.kind, sample.leaf].append(sample)
+    return list(groups.values())
+
+
+def _best(groups: Iterable[Sequence[_Sample]]) -> tuple[float, float] | None:
+    """Return (relative, value) of the group with the best median, or None without any sample."""
+    found = [(median(s.relative for s in g), median(s.value for s in g)) for g in groups]
+    return max(found, default=None)
+
+
+def _node_link(
+    key: _NodeRail,
+    trusted: Mapping[_NodeRail, Sequence[_Sample]],
+    samples: Mapping[_NodeRail, Sequence[_Sample]],
+    pairs: Sequence[PairValue],
+) -> LinkValue:
+    used = trusted.get(key) or samples.get(key, ())
+    best = _best(_by_path(used))
     return LinkValue(
-        relative=None if best is None else median(best.relatives),
-        value_bps=None if best is None else median(best.values),
-        samples=sum(len(s.values) for s in kinds),
+        relative=best[0] if best else None,
+        value_bps=best[1] if best else None,
+        samples=len(used),
         invalid=sum(not pair.valid for pair in pairs),
         retransmits=sum(pair.retransmits or 0 for pair in pairs),
     )
 
 
-def _uplink(
-    rail: Rail,
-    members: Sequence[str],
-    nodes: Mapping[tuple[str, Rail], LinkValue],
-    samples: _ByNode,
-) -> LinkValue:
+def _uplink(members: Iterable[Sequence[_Sample]]) -> LinkValue:
     """Judge an uplink by members whose own link is good; without one it cannot be told."""
-    witnesses = [
-        samples[node, rail, "cross"]
-        for node in members
-        if (node, rail, "cross") in samples and nodes[node, rail].state != "bad"
-    ]
-    if not witnesses:
-        return LinkValue(relative=None, value_bps=None, samples=0)
+    used = [sample for samples in members for sample in samples if sample.kind == "cross"]
+    best = _best(_by_path(used))
     return LinkValue(
-        relative=median(median(s.relatives) for s in witnesses),
-        value_bps=median(median(s.values) for s in witnesses),
-        samples=sum(len(s.values) for s in witnesses),
+        relative=best[0] if best else None,
+        value_bps=best[1] if best else None,
+        samples=len(used),
     )

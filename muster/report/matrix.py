@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muster.findings import Finding, Outcome
 from muster.fleet import Fleet
@@ -97,8 +97,13 @@ def build_matrix(fleet: Fleet, readiness: Readiness | None, findings: Sequence[F
         stages=tuple((stage, len(group)) for stage, group in checks.items()),
         checks=tuple(check for group in checks.values() for check in group),
         rows=tuple(row for row in rows if not (fold and row.clean)),
-        clean_rows=tuple(row for row in rows if fold and row.clean),
+        clean_rows=tuple(_without_titles(row) for row in rows if fold and row.clean),
     )
+
+
+def _without_titles(row: Row) -> Row:
+    """Nobody asks many passes for their words one by one; the file stays small."""
+    return replace(row, cells=tuple(replace(cell, title="") for cell in row.cells))
 
 
 def _checks_by_stage(findings: Sequence[Finding]) -> Mapping[str, list[str]]:

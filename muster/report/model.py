@@ -49,8 +49,8 @@ class Event:
     data: Mapping[str, Any]
 
     def concerns(self, subject: str) -> bool:
-        """Was it done to this node?"""
-        if self.data.get("node") == subject:
+        """Was it done to this node or component?"""
+        if subject in {self.data.get("node"), self.data.get("component")}:
             return True
         nodes = self.data.get("nodes")
         return isinstance(nodes, list | tuple) and subject in nodes

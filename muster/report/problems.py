@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from muster.findings import Finding, Outcome
 from muster.fleet import Fleet
 from muster.readiness import NodeReadiness, Readiness, Verdict
-from muster.report.advice import Step, next_steps
+from muster.report.advice import Step, next_steps, say_component
 from muster.report.matrix import SYMBOLS, node_names, state_of, worst_state
 from muster.report.model import Event, waiver_of
 from muster.report.units import against, readable
@@ -155,10 +155,10 @@ def _node_problem(
     return Problem(
         title=first.name if len(group) == 1 else f"{len(group)} nodes",
         verdict=first.verdict,
-        component=first.component,
+        component=say_component(first.component),
         state=_state(first.verdict, first.findings),
         nodes=nodes,
-        reasons=first.reasons,
+        reasons=_not_said(first.reasons, first.findings),
         exhibits=tuple(_exhibit(f, evidence) for f in first.findings),
         others=tuple((s.name, _own_words(s)) for s in group[1:]),
         events=tuple(e for e in events if any(e.concerns(node) for node in nodes)),
@@ -170,6 +170,12 @@ def _node_problem(
             checks=checks,
         ),
     )
+
+
+def _not_said(reasons: Sequence[str], findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Leave out reasons that a finding's summary repeats word for word."""
+    said = {finding.summary for finding in findings}
+    return tuple(reason for reason in reasons if reason not in said)
 
 
 def _own_words(subject: _Subject) -> str:
@@ -201,7 +207,7 @@ def _fabric_problems(
             stack,
             component,
             verdict=verdicts[component].verdict.value if component in verdicts else "",
-            reasons=verdicts[component].evidence if component in verdicts else (),
+            reasons=_not_said(verdicts[component].evidence, own) if component in verdicts else (),
             exhibits=tuple(_exhibit(f, evidence) for f in own),
         )
         for component, own in by_component.items()
@@ -222,9 +228,9 @@ def _fabric_problem(
     else:
         state = "fail" if verdict == Verdict.QUARANTINED or "fail" in states else "unknown"
     return Problem(
-        title=component.removeprefix("leaf:"),
+        title=say_component(component),
         verdict=verdict,
-        component=component,
+        component="",
         state=state,
         reasons=reasons,
         exhibits=exhibits,
@@ -257,10 +263,11 @@ def _numbers(finding: Finding) -> list[tuple[str, str]]:
     value, middle, unit = finding.value, finding.peers_median, finding.unit
     if value is not None:
         samples = f" (n = {finding.n})" if finding.n else ""
-        found.append(("measured", readable(value, unit) + samples))
+        off = against(value, middle) if middle else ""
+        compared = f", {off} against its peers" if off else ""
+        found.append(("measured", readable(value, unit) + compared + samples))
     if middle is not None:
-        off = f", off by {against(value, middle)}" if value is not None and middle > 0 else ""
-        found.append(("peers' median", readable(middle, unit) + off))
+        found.append(("peers' median", readable(middle, unit)))
     if finding.floor is not None:
         source = f" ({finding.floor_source})" if finding.floor_source else ""
         found.append(("floor", readable(finding.floor, unit) + source))

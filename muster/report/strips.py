@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from muster.findings import Finding
+from muster.report.links import LOW_RELATIVE, Links
 from muster.report.matrix import state_of
 from muster.report.model import PairValue
 from muster.report.units import against, number, readable, scale_for
 
 WIDTH = 520.0
-HEIGHT = 92.0
+HEIGHT = 102.0
 AXIS_Y = 66.0
 _LEFT, _RIGHT = 14.0, 506.0
 _MIDDLE_Y = 42.0
@@ -24,12 +25,15 @@ _SPAN_MIN = 0.1
 _OUTLIER_RELATIVE = 0.03
 _OUTLIER_MADS = 6.0
 _LABELS_MAX = 4
+_VALUES_MIN = 2
+_FAR_SPANS = 2.0
+"""A floor further off than this many widths of the data is only named, at the edge."""
 _LABEL_GAP = 92.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """One measured value and whose it is; state as in the matrix."""
+    """One measured value and whose it is; state as in the matrix, or "low" for a slow pair."""
 
     name: str
     value: float
@@ -65,7 +69,9 @@ class Strip:
     names: tuple[Label, ...]
     ticks: tuple[Label, ...]
     median_x: float
-    floor_x: float | None
+    limit: Label | None
+    """The floor, or for values where less is better the ceiling; at an edge if it is far off."""
+    limit_seen: bool
 
 
 def check_strips(findings: Sequence[Finding]) -> tuple[Strip, ...]:
@@ -76,7 +82,7 @@ def check_strips(findings: Sequence[Finding]) -> tuple[Strip, ...]:
             rail = finding.params.get("rail")
             on_rail = "" if rail is None else f"rail {rail}"
             series[finding.check, on_rail, finding.shape, finding.unit].append(finding)
-    shapes = {shape for _, _, shape, _ in series}
+    shapes = {shape for _, _, shape, _ in series if shape}
     strips = []
     for (check, rail, shape, unit), found in series.items():
         title = " · ".join(p for p in (check, rail, shape if len(shapes) > 1 else "") if p)
@@ -91,44 +97,45 @@ def check_strips(findings: Sequence[Finding]) -> tuple[Strip, ...]:
     return tuple(strip for strip in strips if strip)
 
 
-def pair_strips(pairs: Sequence[PairValue]) -> tuple[Strip, ...]:
+def pair_strips(pairs: Sequence[PairValue], links: Links) -> tuple[Strip, ...]:
     """One strip per rail and kind of path, a dot per valid measurement."""
-    series: dict[tuple[int, str], list[PairValue]] = defaultdict(list)
-    for pair in pairs:
-        series[-1 if pair.rail is None else pair.rail, pair.kind].append(pair)
     strips = []
-    for (rail, kind), found in sorted(
-        series.items(), key=lambda item: (item[0][0], item[0][1] != "intra")
-    ):
-        points = [
-            Point(name=f"{p.a}–{p.b}", value=p.value_bps, state="pass")  # noqa: RUF001 - a range
-            for p in found
-            if p.valid and p.value_bps is not None
-        ]
-        title = "all rails" if rail < 0 else f"rail {rail}"
-        path = "inside a leaf" if kind == "intra" else "over the spine"
-        invalid = len(found) - len(points)
-        what = "measurements" + (f", {invalid} more invalid" if invalid else "")
-        strips.append(_strip(f"pairs · {title} · {path}", points, "B/s", floor=None, what=what))
+    for rail in links.rails:
+        for kind, path in (("intra", "inside a leaf"), ("cross", "over the spine")):
+            found = [pair for pair in pairs if (pair.rail, pair.kind) == (rail, kind)]
+            points = _pair_points(found, links)
+            invalid = len(found) - len(points)
+            what = "measurements" + (f", {invalid} more invalid" if invalid else "")
+            title = f"pairs · {'all rails' if rail is None else f'rail {rail}'} · {path}"
+            strips.append(_strip(title, points, "B/s", floor=None, what=what))
     return tuple(strip for strip in strips if strip)
+
+
+def _pair_points(pairs: Iterable[PairValue], links: Links) -> list[Point]:
+    points = []
+    for pair in pairs:
+        if pair.valid and pair.value_bps is not None:
+            slow = pair.value_bps < LOW_RELATIVE * links.references[pair.rail, pair.kind]
+            state = "low" if slow else "pass"
+            points.append(Point(name=f"{pair.a} to {pair.b}", value=pair.value_bps, state=state))
+    return points
 
 
 def _strip(
     title: str, points: Sequence[Point], unit: str, *, floor: float | None, what: str
 ) -> Strip | None:
     values = [point.value for point in points]
-    if not values or (len(set(values)) == 1 and all(p.state == "pass" for p in points)):
+    if len(values) < _VALUES_MIN or len(set(values)) == 1:
         return None
     middle = median(values)
     spread = median(abs(v - middle) for v in values)
-    low, high = _domain([*values, middle, *(() if floor is None else (floor,))], middle)
+    low, high = _domain(values, middle, floor)
 
     def place(value: float) -> float:
         return round(_LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT), 1)
 
     parts = [f"{len(values)} {what}", f"median {readable(middle, unit)}"]
     parts.append(f"spread (MAD) {readable(spread, unit)}")
-    parts += [] if floor is None else [f"floor {readable(floor, unit)}"]
     return Strip(
         title=title,
         caption=" · ".join(parts),
@@ -136,16 +143,30 @@ def _strip(
         names=tuple(_names([(place(p.value), p.name) for p in _outliers(points, middle, spread)])),
         ticks=_ticks(low, high, unit),
         median_x=place(middle),
-        floor_x=None if floor is None else place(floor),
+        limit=None if floor is None else _limit(floor, middle, unit, place(floor)),
+        limit_seen=floor is not None and low <= floor <= high,
     )
 
 
-def _domain(values: Sequence[float], middle: float) -> tuple[float, float]:
+def _domain(values: Sequence[float], middle: float, floor: float | None) -> tuple[float, float]:
     low, high = min(values), max(values)
     lacking = max(abs(middle) * _SPAN_MIN - (high - low), 0.0)
     low, high = low - lacking / 2, high + lacking / 2
+    reach = (high - low) * _FAR_SPANS
+    if floor is not None and low - reach <= floor <= high + reach:
+        low, high = min(low, floor), max(high, floor)
     margin = (high - low) * 0.04 or 0.5
     return low - margin, high + margin
+
+
+def _limit(floor: float, middle: float, unit: str, x: float) -> Label:
+    word = "floor" if floor <= middle else "limit"
+    text = f"{word} {readable(floor, unit)}"
+    if x < _LEFT:
+        return Label(x=_LEFT, text=f"◂ {text}", anchor="start")
+    if x > _RIGHT:
+        return Label(x=_RIGHT, text=f"{text} ▸", anchor="end")
+    return Label(x=x, text=text, anchor=_anchor(x))
 
 
 def _say(point: Point, unit: str, middle: float) -> str:
@@ -159,6 +180,8 @@ def _dots(placed: Iterable[tuple[float, Point, str]]) -> list[Dot]:
     dots = []
     for x, point, title in sorted(placed, key=lambda item: item[0]):
         slot = int(x // _DOT_STEP)
+        if taken[slot] > 2 * _DOT_ROWS and point.state == "pass":
+            continue  # it would hide exactly under another one
         rank = taken[slot] % (2 * _DOT_ROWS + 1)
         taken[slot] += 1
         offset = (rank + 1) // 2 * _DOT_STEP * (1 if rank % 2 else -1)
@@ -169,7 +192,7 @@ def _dots(placed: Iterable[tuple[float, Point, str]]) -> list[Dot]:
 
 def _outliers(points: Sequence[Point], middle: float, spread: float) -> list[Point]:
     limit = max(_OUTLIER_MADS * spread, _OUTLIER_RELATIVE * abs(middle))
-    found = [p for p in points if p.state == "fail" or abs(p.value - middle) > limit]
+    found = [p for p in points if p.state in {"fail", "low"} or abs(p.value - middle) > limit]
     return sorted(found, key=lambda p: (p.state == "pass", -abs(p.value - middle)))
 
 

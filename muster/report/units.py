@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SCALED_UNITS = {"B/s", "B", "bit/s", "FLOP/s"}
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+_PREFIXES = {"B/s": _LARGE, "B": _LARGE, "bit/s": _LARGE, "FLOP/s": _LARGE, "s": _SMALL}
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:
     """Return what to divide by, and the unit with its prefix: (1e6, "MB/s")."""
-    if unit in _SCALED_UNITS:
-        for factor, prefix in _PREFIXES:
-            if abs(value) >= factor:
-                return factor, prefix + unit
+    for factor, prefix in _PREFIXES.get(unit, ()):
+        if abs(value) >= factor:
+            return factor, prefix + unit
     return 1.0, unit
 
 

@@ -28,6 +28,7 @@ PASSING = {
     "memory-bandwidth": "local",
     "disk-throughput": "local",
     "pair-bandwidth": "pairs",
+    "pair-retransmits": "pairs",
     "group-allreduce": "groups",
 }
 _MEASURED = {
@@ -147,9 +148,25 @@ def make_findings(fleet: Fleet) -> list[Finding]:
                 floor=floor,
                 floor_source="limits.yaml" if floor else "",
                 duration_s=1.5,
-                **({"component": "", "params": {"rail": 0}} if check == "pair-bandwidth" else {}),
             )
             for node in fleet.nodes
+            if check != "pair-bandwidth"
+        ]
+    for node in fleet.nodes:
+        found += [
+            finding(
+                node.name,
+                "pair-bandwidth",
+                shape=node.type,
+                value=round(LINK_BPS * noise.gauss(1, 0.002)),
+                unit="B/s",
+                n=8,
+                peers_median=LINK_BPS,
+                floor=4.0e6,
+                floor_source="limits.yaml: lab rail",
+                params={"rail": rail.index},
+            )
+            for rail in node.rails
         ]
     return found
 
@@ -160,9 +177,12 @@ def finding(node: str, check: str, outcome: Outcome = Outcome.PASS, **fields: An
 
 
 def put(findings: list[Finding], new: Finding) -> None:
-    """Replace the finding of the same node and check."""
-    findings[:] = [f for f in findings if (f.node, f.check) != (new.node, new.check)]
-    findings.append(new)
+    """Replace the finding of the same node, check and rail."""
+
+    def subject(found: Finding) -> tuple[str, str, Any]:
+        return found.node, found.check, found.params.get("rail")
+
+    findings[:] = [f for f in findings if subject(f) != subject(new)] + [new]
 
 
 def make_readiness(
