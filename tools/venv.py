@@ -55,11 +55,13 @@ def progress_lines(output: Iterable[str], total: int) -> Iterable[str]:
     """What to say of pip's output: how many packages it has got, now and then."""
     said_s = time.monotonic()
     got = 0
+    fetching = True
     for line in output:
         got += line.startswith("Collecting ")
-        if line.startswith("Installing collected packages"):
-            yield f"{got} packages fetched, installing them"
-        elif time.monotonic() - said_s >= _PROGRESS_EVERY_S:
+        if line.startswith("Installing collected packages") and got:
+            fetching = False
+            yield f"{got} of {total} packages fetched, installing them"
+        elif fetching and got and time.monotonic() - said_s >= _PROGRESS_EVERY_S:
             said_s = time.monotonic()
             yield f"{got} of {total} packages fetched"
 
