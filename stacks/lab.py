@@ -73,13 +73,6 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
 def _infrastructure(plan: LabPlan) -> tuple[dict[str, LabNode], LabNetwork]:
     image = LabImage("image", LabImageArgs(recipe=recipe_digest()))
     wish = plan.network
-    shape = {
-        "lab": wish.lab,
-        "rails": wish.rails,
-        "railRateMbit": wish.rail_rate_mbit,
-        "uplinkRateMbit": wish.uplink_rate_mbit,
-        "leaves": {leaf: list(names) for leaf, names in wish.leaves.items()},
-    }
     network = LabNetwork(
         "network",
         LabNetworkArgs(
@@ -87,14 +80,14 @@ def _infrastructure(plan: LabPlan) -> tuple[dict[str, LabNode], LabNetwork]:
             rails=wish.rails,
             rail_rate_mbit=wish.rail_rate_mbit,
             uplink_rate_mbit=wish.uplink_rate_mbit,
-            leaves=wish.leaves,
+            leaves=[{"name": name, "nodes": list(nodes)} for name, nodes in wish.leaves.items()],
         ),
     )
-    nodes = {node.name: _node(node, image, network, shape) for node in plan.nodes}
+    nodes = {node.name: _node(node, image, network) for node in plan.nodes}
     return nodes, network
 
 
-def _node(wish: NodeWish, image: LabImage, network: LabNetwork, shape: dict[str, Any]) -> LabNode:
+def _node(wish: NodeWish, image: LabImage, network: LabNetwork) -> LabNode:
     args = LabNodeArgs(
         lab=wish.lab,
         name=wish.name,
@@ -107,7 +100,6 @@ def _node(wish: NodeWish, image: LabImage, network: LabNetwork, shape: dict[str,
         gpu_memory_mib=wish.gpu_memory_mib,
         image=image.output("recipe"),
         image_path=image.output("path"),
-        network=shape,
         management_cidr=network.output("managementCidr"),
     )
     return LabNode(wish.name, args)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from muster.errors import MusterError
 from muster.lab import image, network, node, teardown
 from muster.lab.model import Image, NetworkWish, NodeState, NodeWish
 from muster.lab.paths import lab_paths
@@ -119,24 +120,20 @@ class LabNodeHandler(Handler):
     computed = ("serial", "address", "railAddresses", "hostKey", "bootId", "state")
     kept_on_update = frozenset({"serial", "address", "railAddresses", "hostKey"})
     replace_on = frozenset({"lab", "name", "type", "image", "ordinal", "leaf", "managementCidr"})
-    # The network's shape reaches nodes that run through Ansible (hosts file); no restart for it.
-    not_compared = frozenset({"network"})
 
     def damage(self, state: Mapping[str, Any]) -> list[str]:
-        """A node that is not running is started again."""
-        return [] if state.get("state") == NodeState.RUNNING else ["state"]
+        """A dead node is started again; a hung one is left for acceptance to name."""
+        return ["state"] if state.get("state") == NodeState.DEAD else []
 
     def create(self, name: str, inputs: Properties, progress: Progress) -> tuple[str, Properties]:
         """Boot the node, adopting whatever an earlier, killed create left of it."""
         del name
         wish = node_wish(inputs)
-        made = node.ensure_node(
-            wish,
-            network_wish(inputs["network"]),
-            Image(path=Path(inputs["imagePath"]), digest=inputs["image"]),
-            network.load_network(lab_paths(wish.lab)),
-            progress,
-        )
+        found = network.load_network(lab_paths(wish.lab))
+        if found is None:
+            raise MusterError("its network is gone", where=wish.name, hint="Run `pulumi refresh`.")
+        root = Image(path=Path(inputs["imagePath"]), digest=inputs["image"])
+        made = node.ensure_node(wish, found[0], root, found[1], progress)
         return f"{wish.lab}/{wish.name}", {
             **inputs,
             "serial": made.serial,
@@ -179,7 +176,7 @@ def network_wish(state: Mapping[str, Any]) -> NetworkWish:
         rails=state["rails"],
         rail_rate_mbit=state["railRateMbit"],
         uplink_rate_mbit=state["uplinkRateMbit"],
-        leaves={leaf: tuple(names) for leaf, names in state["leaves"].items()},
+        leaves={leaf["name"]: tuple(leaf["nodes"]) for leaf in state["leaves"]},
     )
 
 

@@ -47,13 +47,13 @@ class LabImage(_Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class LabNetworkArgs:
-    """`leaves` maps each leaf to its nodes in order; rates in Mbit/s."""
+    """`leaves` lists {name, nodes} in order (a map would lose it); rates in Mbit/s."""
 
     lab: pulumi.Input[str]
     rails: pulumi.Input[int]
     rail_rate_mbit: pulumi.Input[int]
     uplink_rate_mbit: pulumi.Input[int]
-    leaves: pulumi.Input[Mapping[str, Sequence[str]]]
+    leaves: pulumi.Input[Sequence[Mapping[str, Any]]]
 
 
 class LabNetwork(_Resource):
@@ -77,7 +77,7 @@ class LabNetwork(_Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class LabNodeArgs:
-    """`image` is the image's digest; `network` the inputs of the node's LabNetwork."""
+    """`image` is the image's digest; `management_cidr` ties the node to its LabNetwork."""
 
     lab: pulumi.Input[str]
     name: pulumi.Input[str]
@@ -90,7 +90,6 @@ class LabNodeArgs:
     gpu_memory_mib: pulumi.Input[int]
     image: pulumi.Input[str]
     image_path: pulumi.Input[str]
-    network: pulumi.Input[Mapping[str, Any]]
     management_cidr: pulumi.Input[str]
 
 

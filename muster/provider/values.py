@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulumi.provider.experimental.property_value import Computed, PropertyValue
+from pulumi.runtime import rpc
 
 from muster.provider.handler import UNKNOWN, Properties, Unknown
 
@@ -30,7 +31,8 @@ def to_plain(value: PropertyValue) -> Any:
 def to_property(value: Any) -> PropertyValue:
     """Turn a plain value into a property value."""
     if isinstance(value, Unknown):
-        return PropertyValue(Computed())
+        # The SDK (3.250) reads unknowns as Computed, but cannot write them: this is the wire's form.
+        return PropertyValue(rpc.UNKNOWN)
     if isinstance(value, Mapping):
         return PropertyValue({str(key): to_property(item) for key, item in value.items()})
     if isinstance(value, tuple | list):

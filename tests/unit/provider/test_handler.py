@@ -12,7 +12,7 @@ from muster.provider.handler import UNKNOWN, Change, Handler, Properties
 class Box(Handler):
     """A thing with a size and a colour, that can break."""
 
-    token = "test:index:Box"
+    resource_type = "test:index:Box"
     computed = ("serial", "broken", "weight")
     kept_on_update = frozenset({"serial"})
     replace_on = frozenset({"size"})
