@@ -23,6 +23,8 @@ _BY_COMPONENT = {
     "gpu": "Look at GPU {0} of {node}: reset it, then reboot; if it comes back, replace the node.",
     "leaf": "Look at the uplinks of {0}: cables, optics, spine ports. No node is to blame.",
     "node": "Look at {node} itself, by the evidence here.",
+    "spine": "Look at the spine: paths between leaves are slow, paths inside a leaf are not.",
+    "path": "Add a third leaf to tell which end it is, or look at both uplinks.",
     "fleet": "All nodes are affected alike: look at what they share before any single node.",
 }
 

@@ -70,6 +70,7 @@ class Drawing:
     texts: tuple[Text, ...]
     unit: str
     references: str
+    compact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class _Facts:
     bad_rails: frozenset[tuple[str, Rail]]
     bad_leaves: frozenset[str]
     bad_uplinks: frozenset[tuple[str, Rail]]
+    spine_mark: str
     factor: float
 
 
@@ -101,6 +103,7 @@ def draw_fabric(fleet: Fleet, readiness: Readiness | None, links: Links) -> Draw
         bad_uplinks=frozenset(
             (leaf, rail) for leaf, named in _bad_leaves(readiness, rails) for rail in named
         ),
+        spine_mark=_spine_mark(readiness),
         factor=factor,
     )
     wide = len(fleet.nodes) * max(len(rails), 1) <= _WIDE_LINKS_MAX
@@ -113,6 +116,7 @@ def draw_fabric(fleet: Fleet, readiness: Readiness | None, links: Links) -> Draw
         texts=tuple(texts),
         unit=unit,
         references=_say_references(links),
+        compact=not wide,
     )
 
 
@@ -127,7 +131,7 @@ def _wide(facts: _Facts) -> _Shapes:
     boxes, lines, texts = [], [], list[Text]()
     has_spine = len(facts.leaves) > 1
     if has_spine:
-        boxes.append(Box(kind="spine", x=0, y=spine_y, w=_WIDTH, h=bar, label="spine"))
+        boxes.append(_spine_box(facts, y=spine_y, h=bar))
     x = 0.0
     for leaf, members in facts.leaves.items():
         width = slot * len(members)
@@ -198,14 +202,15 @@ def _compact(facts: _Facts) -> _Shapes:
     name_w, head_h, row_h = 92.0, 46.0, 17.0
     rails = max(len(facts.rails), 1)
     columns = max(1, int((_WIDTH + _GAP) // (name_w + _CELL_MIN * rails + 12 + _GAP)))
-    columns = min(columns, max(len(facts.leaves), 1))
+    card_rows = -(-len(facts.leaves) // columns)
+    columns = max(-(-len(facts.leaves) // max(card_rows, 1)), 1)
     card_w = (_WIDTH - _GAP * (columns - 1)) / columns
     cell = min((card_w - name_w - 12) / rails, _CELL_MAX)
     boxes, texts = list[Box](), list[Text]()
     has_spine = len(facts.leaves) > 1
     y = 8.0
     if has_spine:
-        boxes.append(Box(kind="spine", x=0, y=y, w=_WIDTH, h=26, label="spine"))
+        boxes.append(_spine_box(facts, y=y, h=26))
         y += 40
     leaves = list(facts.leaves.items())
     for start in range(0, len(leaves), columns):
@@ -282,6 +287,14 @@ def _leaf_box(
         state="fail" if bad else "",
         mark=SYMBOLS["fail"] if bad else "",
         title=f"{leaf}: {len(facts.leaves[leaf])} nodes",
+    )
+
+
+def _spine_box(facts: _Facts, *, y: float, h: float) -> Box:
+    state = _mark_state(facts.spine_mark)
+    mark = SYMBOLS.get(state, "")
+    return Box(
+        kind="spine", x=0, y=y, w=_WIDTH, h=h, label="spine", state=state, mark=mark, title="spine"
     )
 
 
@@ -363,6 +376,15 @@ def _bad_leaves(
         for kind, name in component_kinds(part.component):
             if kind == "leaf":
                 yield name, tuple(_named_rails(part.component, rails)) or tuple(rails)
+
+
+def _spine_mark(readiness: Readiness | None) -> str:
+    """Return the verdict on what lies between leaves: "spine", or "leaf0-leaf1 path"."""
+    for part in () if readiness is None else readiness.fleet:
+        kinds = {kind for kind, _ in component_kinds(part.component)}
+        if part.verdict is not Verdict.ACCEPTED and kinds & {"spine", "path"}:
+            return part.verdict.value
+    return ""
 
 
 def _named_rails(component: str, rails: Sequence[Rail]) -> list[Rail]:

@@ -151,11 +151,13 @@ def _tiles(
     states = [state_of(finding) for finding in findings]
     checks = [
         Tile(label="checks passed", value=str(states.count("pass"))),
-        Tile(label="failed", value=str(states.count("fail")), state="fail"),
-        Tile(label="unknown", value=str(states.count("unknown")), state="unknown"),
+        Tile(label="checks failed", value=str(states.count("fail")), state="fail"),
+        Tile(label="checks unknown", value=str(states.count("unknown")), state="unknown"),
     ]
     if "waived" in states:
-        checks.append(Tile(label="waived", value=str(states.count("waived")), state="unknown"))
+        checks.append(
+            Tile(label="checks waived", value=str(states.count("waived")), state="unknown")
+        )
     if readiness is None:
         seen = len(node_names(fleet, None, findings))
         return (Tile(label="nodes", value=str(seen)), *checks)

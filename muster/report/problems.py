@@ -17,6 +17,7 @@ from muster.report.units import against, readable
 _EXCERPT_LINES = 14
 _EXCERPT_COLUMNS = 240
 _GROUP_FROM_NODES = 4
+_NAMED_MAX = 6
 _ORDER = ("quarantined", "suspect", "untested", "", "accepted", "waived")
 
 
@@ -153,7 +154,7 @@ def _node_problem(
     nodes = tuple(subject.name for subject in group)
     checks = [finding.check for finding in first.findings]
     return Problem(
-        title=first.name if len(group) == 1 else f"{len(group)} nodes",
+        title=_title(nodes),
         verdict=first.verdict,
         component=say_component(first.component),
         state=_state(first.verdict, first.findings),
@@ -170,6 +171,14 @@ def _node_problem(
             checks=checks,
         ),
     )
+
+
+def _title(nodes: Sequence[str]) -> str:
+    if len(nodes) == 1:
+        return nodes[0]
+    named = ", ".join(nodes[:_NAMED_MAX])
+    more = f" and {len(nodes) - _NAMED_MAX} more" if len(nodes) > _NAMED_MAX else ""
+    return f"{len(nodes)} nodes: {named}{more}"
 
 
 def _not_said(reasons: Sequence[str], findings: Sequence[Finding]) -> tuple[str, ...]:

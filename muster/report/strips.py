@@ -11,7 +11,7 @@ from muster.findings import Finding
 from muster.report.links import LOW_RELATIVE, Links
 from muster.report.matrix import state_of
 from muster.report.model import PairValue
-from muster.report.units import against, number, readable, scale_for
+from muster.report.units import against, is_ratio, number, readable, scale_for
 
 WIDTH = 520.0
 HEIGHT = 102.0
@@ -129,7 +129,8 @@ def _strip(
         return None
     middle = median(values)
     spread = median(abs(v - middle) for v in values)
-    low, high = _domain(values, middle, floor)
+    whole = 1.0 if is_ratio(unit) else abs(middle)
+    low, high = _domain(values, whole, floor)
 
     def place(value: float) -> float:
         return round(_LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT), 1)
@@ -140,7 +141,14 @@ def _strip(
         title=title,
         caption=" · ".join(parts),
         dots=tuple(_dots([(place(p.value), p, _say(p, unit, middle)) for p in points])),
-        names=tuple(_names([(place(p.value), p.name) for p in _outliers(points, middle, spread)])),
+        names=tuple(
+            _names(
+                [
+                    (place(p.value), p.name)
+                    for p in _outliers(points, middle, spread=spread, whole=whole)
+                ]
+            )
+        ),
         ticks=_ticks(low, high, unit),
         median_x=place(middle),
         limit=None if floor is None else _limit(floor, middle, unit, place(floor)),
@@ -148,9 +156,9 @@ def _strip(
     )
 
 
-def _domain(values: Sequence[float], middle: float, floor: float | None) -> tuple[float, float]:
+def _domain(values: Sequence[float], whole: float, floor: float | None) -> tuple[float, float]:
     low, high = min(values), max(values)
-    lacking = max(abs(middle) * _SPAN_MIN - (high - low), 0.0)
+    lacking = max(whole * _SPAN_MIN - (high - low), 0.0)
     low, high = low - lacking / 2, high + lacking / 2
     reach = (high - low) * _FAR_SPANS
     if floor is not None and low - reach <= floor <= high + reach:
@@ -190,8 +198,10 @@ def _dots(placed: Iterable[tuple[float, Point, str]]) -> list[Dot]:
     return sorted(dots, key=lambda dot: dot.state != "pass")
 
 
-def _outliers(points: Sequence[Point], middle: float, spread: float) -> list[Point]:
-    limit = max(_OUTLIER_MADS * spread, _OUTLIER_RELATIVE * abs(middle))
+def _outliers(
+    points: Sequence[Point], middle: float, *, spread: float, whole: float
+) -> list[Point]:
+    limit = max(_OUTLIER_MADS * spread, _OUTLIER_RELATIVE * whole)
     found = [p for p in points if p.state in {"fail", "low"} or abs(p.value - middle) > limit]
     return sorted(found, key=lambda p: (p.state == "pass", -abs(p.value - middle)))
 
@@ -226,6 +236,12 @@ def _ticks(low: float, high: float, unit: str) -> tuple[Label, ...]:
         (_RIGHT, high, "end"),
     )
     return tuple(
-        Label(x=x, text=f"{number(value / factor)} {scaled_unit}".rstrip(), anchor=anchor)
+        Label(
+            x=x,
+            text=readable(value, unit)
+            if is_ratio(unit)
+            else f"{number(value / factor)} {scaled_unit}".rstrip(),
+            anchor=anchor,
+        )
         for x, value, anchor in ends
     )

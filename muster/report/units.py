@@ -5,6 +5,7 @@ from __future__ import annotations
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _PREFIXES = {"B/s": _LARGE, "B": _LARGE, "bit/s": _LARGE, "FLOP/s": _LARGE, "s": _SMALL}
+_RATIO = "deviation"
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:
@@ -15,8 +16,15 @@ def scale_for(value: float, unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
+def is_ratio(unit: str) -> bool:
+    """Is it a part of something else, as "deviation from the fleet's median"?"""
+    return unit.startswith(_RATIO)
+
+
 def readable(value: float, unit: str) -> str:
     """Write a value with three digits and a fitting prefix, as "4.79 MB/s"."""
+    if is_ratio(unit):
+        return against(1 + value, 1.0)
     factor, scaled_unit = scale_for(value, unit)
     return f"{number(value / factor)} {scaled_unit}".rstrip()
 

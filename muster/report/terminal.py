@@ -1,0 +1,116 @@
+"""The verdict on a terminal, and as plain text where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from muster.fleet import Fleet
+from muster.readiness import ComponentVerdict, NodeReadiness, Readiness, Verdict
+
+_COLLAPSE_ABOVE_NODES = 32
+_STYLE = {
+    Verdict.ACCEPTED: "green",
+    Verdict.QUARANTINED: "bold red",
+    Verdict.SUSPECT: "bold yellow",
+    Verdict.UNTESTED: "bold yellow",
+}
+
+
+def summarize(
+    readiness: Readiness, *, report: Path | None = None, login: str = ""
+) -> RenderableType:
+    """Return what the end of a run prints: nodes, `ready: …`, what is wrong, where to look.
+
+    A large fleet shows only the nodes that are not accepted, and says how many it leaves out.
+    """
+    shown, left_out = _shown(readiness.nodes)
+    rows = [
+        (
+            Text(node.node),
+            Text(node.verdict.value, style=_STYLE[node.verdict]),
+            Text(node.component),
+            Text(_slowest(node)),
+            Text("; ".join(node.reasons)),
+        )
+        for node in shown
+    ]
+    table = _table(("node", "verdict", "component", "slowest check", "why"), rows)
+    parts: list[RenderableType] = [table] if shown else []
+    parts += [Text(f"{left_out} more nodes are accepted.")] if left_out else []
+    parts.append(_ready_line(readiness))
+    parts += [_component_line(part) for part in readiness.fleet if _is_bad(part.verdict)]
+    parts += [] if report is None else [_no_wrap(f"report: {report}")]
+    parts += [_no_wrap(f"log in: {login}")] if login else []
+    return Group(*parts)
+
+
+def show_status(fleet: Fleet, readiness: Readiness | None, *, age: str = "") -> RenderableType:
+    """Return the status table: all nodes that exist, with what the last run said of each.
+
+    `age` says how old that verdict is ("3 min ago"); a node without one is untested.
+    """
+    judged = {} if readiness is None else {n.node: n for n in readiness.nodes}
+    rows = []
+    for node in fleet.nodes:
+        known = judged.get(node.name)
+        # A name may be reused: a verdict on other hardware says nothing about this one.
+        same = known is not None and known.serial == node.serial
+        verdict = known.verdict if known is not None and same else Verdict.UNTESTED
+        component = known.component if known is not None and same else ""
+        row = (component, node.leaf, node.address, node.serial)
+        style = _STYLE[verdict]
+        rows.append((Text(node.name), Text(verdict.value, style=style), *map(Text, row)))
+    table = _table(("node", "verdict", "component", "leaf", "address", "serial"), rows)
+    if readiness is None:
+        return Group(table, Text("ready: unknown (no run has reached a verdict)"))
+    when = f" ({age})" if age else ""
+    return Group(table, _ready_line(readiness), _no_wrap(f"run: {readiness.run}{when}"))
+
+
+def _shown(nodes: Sequence[NodeReadiness]) -> tuple[Sequence[NodeReadiness], int]:
+    if len(nodes) <= _COLLAPSE_ABOVE_NODES:
+        return nodes, 0
+    bad = [node for node in nodes if _is_bad(node.verdict)]
+    return bad, len(nodes) - len(bad)
+
+
+def _is_bad(verdict: Verdict) -> bool:
+    return verdict is not Verdict.ACCEPTED
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
+    """Lay out the columns that say something; a long text goes on below, nothing is cut off."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    filled = [place for place in range(len(columns)) if any(row[place].plain for row in rows)]
+    for place in filled:
+        whole = columns[place] in {"verdict", "slowest check"}
+        table.add_column(columns[place], overflow="fold", no_wrap=whole)
+    for row in rows:
+        table.add_row(*(row[place] for place in filled))
+    return table
+
+
+def _slowest(node: NodeReadiness) -> str:
+    return f"{node.slowest_check} {node.slowest_check_s:.1f} s" if node.slowest_check else ""
+
+
+def _ready_line(readiness: Readiness) -> Text:
+    style = "bold green" if readiness.ready else "bold red"
+    word = "true" if readiness.ready else "false"
+    return Text.assemble("ready: ", (word, style), f" ({readiness.reason})")
+
+
+def _component_line(part: ComponentVerdict) -> Text:
+    words = "; ".join(part.evidence)
+    verdict = (part.verdict.value, _STYLE[part.verdict])
+    return Text.assemble(f"{part.component}: ", verdict, f": {words}" if words else "")
+
+
+def _no_wrap(line: str) -> Text:
+    """Keep a path or a command in one piece, so that it can be copied."""
+    return Text(line, no_wrap=True, overflow="ignore")
