@@ -17,7 +17,7 @@ def to_plain(value: PropertyValue) -> Any:
     Numbers travel as doubles; whole ones become int.
     """
     inner = value.value
-    if isinstance(inner, Computed):
+    if isinstance(inner, Computed) or inner == rpc.UNKNOWN:
         return UNKNOWN
     if isinstance(inner, Mapping):
         return {key: to_plain(item) for key, item in inner.items()}
@@ -31,7 +31,7 @@ def to_plain(value: PropertyValue) -> Any:
 def to_property(value: Any) -> PropertyValue:
     """Turn a plain value into a property value."""
     if isinstance(value, Unknown):
-        # The SDK (3.250) reads unknowns as Computed, but cannot write them: this is the wire's form.
+        # The wire's form: the SDK (3.250) has a class Computed, but neither reads nor writes it.
         return PropertyValue(rpc.UNKNOWN)
     if isinstance(value, Mapping):
         return PropertyValue({str(key): to_property(item) for key, item in value.items()})

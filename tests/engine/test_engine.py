@@ -91,6 +91,7 @@ def test_a_changed_input_is_previewed_as_an_update_in_place(stack: Stack) -> Non
     stack.up()
     stack.want(5)
     preview = stack.run("preview", "--json", "--non-interactive")
+    assert preview.returncode == 0, preview.stdout
     steps = {step["urn"].rsplit("::", 1)[-1]: step for step in json.loads(preview.stdout)["steps"]}
     assert steps["jar"]["op"] == "update"
     assert steps["jar"]["diffReasons"] == ["wanted"]
