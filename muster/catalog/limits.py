@@ -30,6 +30,8 @@ class Quantity(BaseModel):
     """Must each scope with a floor also state the line rate (kind `spec`)?"""
     conditions: tuple[str, ...] = ()
     """What every limit must state besides, as nodes_min and algorithm."""
+    pinned: Mapping[str, Scalar] = Field(default_factory=dict)
+    """Conditions that an enforced limit must have; only under them the line rate bounds it."""
     about: str = Field(min_length=1)
 
 
@@ -101,6 +103,9 @@ def _form(limit: Limit, quantity: Quantity | None, scopes: set[str]) -> Iterator
         for name in quantity.conditions:
             if name not in limit.conditions:
                 yield f"does not state {name}"
+    for name, value in quantity.pinned.items() if limit.enforced else ():
+        if limit.conditions.get(name) != value:
+            yield f"{name} must be {value}"
 
 
 def _bounds(limit: Limit, quantity: Quantity, limits: Sequence[Limit]) -> Iterator[str]:

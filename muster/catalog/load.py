@@ -141,8 +141,7 @@ def _load_limits(
     named = _mapping(content.get("quantities"), path.name)
     quantities = {k: _validate(Quantity, v, f"{path.name}: {k}") for k, v in named.items()}
     limits = []
-    for number, row in enumerate(content.get("limits", ()), start=1):
-        where = f"{path.name}: limits[{number}]"
+    for row, where in _limit_rows(_mapping(content.get("limits"), path.name), path.name):
         limit = _validate(Limit, row, where)
         fact = citations.fact(limit.value, limit.source, where)
         limits.append(limit if limit.as_of else limit.model_copy(update={"as_of": fact.as_of}))
@@ -151,3 +150,12 @@ def _load_limits(
     for mistake in check_limits(quantities, limits, scopes):
         raise CatalogError(mistake, where=path.name)
     return quantities, tuple(limits)
+
+
+def _limit_rows(content: Mapping[str, Any], file: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Flatten {quantity: {scope: [row, …]}}; each row with its place in the file."""
+    for quantity, scopes in content.items():
+        for scope, rows in _mapping(scopes, f"{file}: {quantity}").items():
+            where = f"{file}: {quantity}: {scope}"
+            for row in rows or ():
+                yield {**_mapping(row, where), "quantity": quantity, "scope": scope}, where

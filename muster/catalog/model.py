@@ -135,6 +135,11 @@ class InstanceType(Entry):
         return self
 
     @property
+    def scopes(self) -> tuple[str, ...]:
+        """Where limits for this type may stand, the narrowest first."""
+        return (f"type:{self.name}", f"gpu:{self.gpu_model}", f"target:{self.target}", "any")
+
+    @property
     def node_tdp_w(self) -> int | None:
         """Power of all accelerators; the rest of the node comes on top."""
         return None if self.gpu_tdp_w is None else self.gpu_tdp_w * self.gpu_count
@@ -175,8 +180,7 @@ class Catalog:
         A limit with conditions (as nodes, locality) applies only where all of them are given alike.
         """
         found = self.instance_type(type_name)
-        scopes = (f"type:{found.name}", f"gpu:{found.gpu_model}", f"target:{found.target}", "any")
-        for scope in scopes:
+        for scope in found.scopes:
             for limit in self.limits:
                 if limit.enforced and limit.applies(quantity, scope, conditions):
                     return limit
