@@ -91,6 +91,19 @@ def pids(cgroup: str) -> list[int]:
     return found
 
 
+def first_process(cgroup: str) -> int | None:
+    """Return which process of the cgroup is PID 1 of a container; None where none is."""
+    for pid in pids(cgroup):
+        try:
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        ids = next((x.split()[1:] for x in status.splitlines() if x.startswith("NSpid:")), [])
+        if len(ids) > 1 and ids[-1] == "1":
+            return pid
+    return None
+
+
 def populated(cgroup: str) -> bool:
     """Does anything live in the cgroup?"""
     events = hierarchies().v2 / cgroup / "cgroup.events"
@@ -123,6 +136,14 @@ def freeze(cgroup: str, *, stop: bool) -> None:
     path.write_text(stopped if stop else going, encoding="utf-8")
 
 
+def _thaw_all(found: Hierarchies, cgroup: str) -> None:
+    """Let all frozen processes at and below the cgroup go on: a frozen one cannot die (v1)."""
+    path, _, going = _freezer(found, cgroup)
+    for directory in _tree(path.parent):
+        with contextlib.suppress(OSError):
+            (directory / path.name).write_text(going, encoding="utf-8")
+
+
 def remove(cgroup: str, clock: Clock) -> None:
     """Kill all that lives in the cgroup and remove it from every hierarchy.
 
@@ -134,8 +155,7 @@ def remove(cgroup: str, clock: Clock) -> None:
     """
     found = hierarchies()
     if (found.v2 / cgroup).is_dir():
-        if frozen(cgroup):
-            freeze(cgroup, stop=False)
+        _thaw_all(found, cgroup)
         (found.v2 / cgroup / "cgroup.kill").write_text("1", encoding="utf-8")
         deadline_s = clock.monotonic_s() + _KILL_WAIT_S
         while populated(cgroup):

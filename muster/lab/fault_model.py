@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +16,7 @@ from muster.lab.paths import LabPaths
 
 _KBIT_PER_MBIT = 1000
 _WHOLE = 100
+_LOSS_SCALE = 10_000
 
 
 class Kind(StrEnum):
@@ -147,23 +148,25 @@ def link_changes(
     return changes
 
 
-def loss_rules(wish: NetworkWish, active: Sequence[Fault]) -> str:
-    """Return the nft table of the fabric that drops what a node sends; empty if there is none.
+def loss_rules(wish: NetworkWish, active: Sequence[Fault], present: Collection[str]) -> str:
+    """Return the nft table of the fabric for packet loss, both directions; empty if there is none.
 
+    Only links that are `present` are named: nft refuses the whole table for one it does not find.
     A closing brace on the same line as `drop` is a syntax error in nft 1.0.6.
     """
     chains: list[str] = []
     for fault in active:
-        if fault.kind is not Kind.PACKET_LOSS or fault.node not in wish.node_names():
-            continue
         device = node_rail_link(ordinal_of(wish, fault.node), fault.rail or 0)
-        limit = round((fault.percent or 0) * 100)
-        chains.append(
-            f"  chain {device} {{\n"
-            f'    type filter hook ingress device "{device}" priority 0\n'
-            f"    numgen random mod 10000 < {limit} counter drop\n"
+        if fault.kind is not Kind.PACKET_LOSS or device not in present:
+            continue
+        limit = round((fault.percent or 0) * _LOSS_SCALE / _WHOLE)
+        chains += [
+            f"  chain {device}_{hook} {{\n"
+            f'    type filter hook {hook} device "{device}" priority 0\n'
+            f"    numgen random mod {_LOSS_SCALE} < {limit} counter drop\n"
             "  }\n"
-        )
+            for hook in ("ingress", "egress")
+        ]
     return "table netdev loss {\n" + "".join(chains) + "}\n" if chains else ""
 
 

@@ -212,9 +212,10 @@ def detach_node(paths: LabPaths, node: str) -> None:
 
 def restore_links(paths: LabPaths) -> None:
     """Make all links as wished and as the active faults bend them."""
-    wish, network = require_network(paths)
-    plan = _bent_plan(paths, wish, network.management_cidr, _present(paths, wish))
-    netns.apply(plan, {})
+    with locked(paths.lock("network")):
+        wish, network = require_network(paths)
+        plan = _bent_plan(paths, wish, network.management_cidr, _present(paths, wish))
+        netns.apply(plan, {})
 
 
 def network_problems(wish: NetworkWish) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,19 +41,6 @@ def _command_name(pid: int) -> str:
         return ""
 
 
-def _first_process(pids: Sequence[int]) -> int | None:
-    """Return which of the processes is the node's PID 1."""
-    for pid in pids:
-        try:
-            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-        except OSError:
-            continue
-        ids = next((x.split()[1:] for x in status.splitlines() if x.startswith("NSpid:")), [])
-        if len(ids) > 1 and ids[-1] == "1":
-            return pid
-    return None
-
-
 def node_state(lab: str, name: str) -> NodeState:
     """Say whether the node lives; a node whose supervisor was killed is dead, whatever runs on."""
     paths = lab_paths(lab)
@@ -75,7 +61,7 @@ def first_process(lab: str, name: str) -> int:
 
     """
     paths = lab_paths(lab)
-    pid = _first_process(cgroups.pids(_cgroup(paths, name)))
+    pid = cgroups.first_process(_cgroup(paths, name))
     if pid is None:
         raise MusterError("it does not run", where=f"lab {lab}: {name}", hint="Run `up` again.")
     return pid
@@ -143,7 +129,8 @@ def ensure_node(
             _boot(making)
         _write_known_hosts(making)
         _wait_until_up(making)
-        fault_effects.reapply(paths, wish.name)
+        if state is not NodeState.RUNNING:
+            fault_effects.reapply(paths, wish.name)
         return _describe(making)
 
 

@@ -15,7 +15,7 @@ from muster.lab.model import HEAD_NAME, NetworkWish, NodeWish
 from muster.lab.paths import LabPaths, NodePaths
 
 _BEGIN, _END = "# muster lab: begin", "# muster lab: end"
-_NVIDIA_MAJOR = 195
+NVIDIA_MAJOR = 195
 _NVIDIA_CONTROL_MINOR = 255
 _STUB = "/usr/local/lib/fakegpu/nvidia-smi"
 SERIAL = "etc/muster/serial"
@@ -69,7 +69,7 @@ def gpu_devices(count: int) -> str:
     minors = {f"nvidia{i}": i for i in range(count)}
     if count:
         minors["nvidiactl"] = _NVIDIA_CONTROL_MINOR
-    lines = [f"c /dev/{n} 0666 root root - {_NVIDIA_MAJOR}:{m}\n" for n, m in minors.items()]
+    lines = [f"c /dev/{n} 0666 root root - {NVIDIA_MAJOR}:{m}\n" for n, m in minors.items()]
     return "".join(lines)
 
 
