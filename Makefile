@@ -22,8 +22,9 @@ packages:
 python: packages
 	@python=$$(tools/find-python) && "$$python" -m tools.venv
 
-# The question whether a lab can run here comes before anything is changed.
+# The question whether a lab can run here comes before anything is changed; it is asked in Python.
 lab: ## Bring up the lab: one head and 8 GPU nodes, accepted (root)
+	@command -v python3 > /dev/null || tools/host-packages
 	@python3 muster/lab/privileges.py
 	@$(MAKE) --no-print-directory setup
 	@$(BIN)/muster up lab
