@@ -54,6 +54,16 @@ Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 PositiveCount = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
 
 
+def _flag(value: Any) -> Any:
+    """Refuse 1, which a Literal takes for true."""
+    if isinstance(value, bool):
+        return value
+    raise PydanticCustomError("bool_type", "not true or false")
+
+
+Yes = Annotated[Literal[True], BeforeValidator(_flag)]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(
         frozen=True,
@@ -75,9 +85,9 @@ class Network(_Section):
 class Capacity(_Section):
     """How a pool is bought; exactly one of the four."""
 
-    on_demand: Literal[True] | None = None
+    on_demand: Yes | None = None
     """Pay by the hour."""
-    spot: Literal[True] | None = None
+    spot: Yes | None = None
     """Cheaper; may be taken away at any time."""
     reservation: Annotated[Text, Field(pattern=CAPACITY_ID)] | None = None
     """Id of an on-demand capacity reservation."""
@@ -110,11 +120,13 @@ class Storage(_Section):
     kind: Literal["fsxLustre", "labDirectory"]
     """FSx for Lustre on aws; a directory that all nodes of a lab share."""
     capacity_gib: Annotated[PositiveCount | None, Field(alias="capacityGiB")] = None
+    """Size of the file system."""
     throughput: PositiveCount | None = None
     """MB/s per TiB."""
     efa: Flag = False
     """Reach it over EFA; cannot be switched later."""
     import_: Annotated[Text | None, Field(alias="import", pattern=BUCKET)] = None
+    """Bucket and prefix that fill it."""
 
 
 class Budget(_Section):
@@ -130,9 +142,13 @@ class PolicyTable(_Section):
     base: Preset = "quick"
     """The preset that it starts from."""
     intra_leaf_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
+    """Rounds of pair tests between nodes of one leaf."""
     cross_leaf_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
+    """Rounds of pair tests between nodes of two leaves."""
     local_seconds: Annotated[int, Field(strict=True, ge=1, le=86_400)] | None = None
+    """Time of the tests on one node."""
     group_seconds: Annotated[int, Field(strict=True, ge=1, le=604_800)] | None = None
+    """Time of the tests of many nodes."""
 
 
 def _written_day(value: Any) -> Any:
@@ -169,6 +185,7 @@ class Acceptance(_Section):
     policy: Policy = "quick"
     """A preset, or a table of your own."""
     waivers: tuple[Waiver, ...] = ()
+    """What is let through, why and until when."""
 
 
 class LabSettings(_Section):
@@ -190,14 +207,21 @@ class ClusterSpec(_Section):
     target: Literal["aws", "hosts", "lab"]
     """Where nodes come from."""
     scheduler: Literal["slurm", "kubernetes"] = "slurm"
+    """What users give their jobs to."""
     network: Network | None = None
+    """Where in a cloud the nodes stand."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
+    """The nodes."""
     storage: tuple[Storage, ...] = ()
+    """File systems that every node mounts."""
     software: Annotated[Text, Field(pattern=SOFTWARE, examples=["2026.11"])] | None = None
     """A row of the tested version matrix."""
     budget: Budget | None = None
+    """What the stack may cost."""
     acceptance: Acceptance = Acceptance()
+    """How the fleet is proved."""
     lab: LabSettings | None = None
+    """The shape of a lab."""
     stages: Annotated[tuple[Stage, ...], Field(min_length=1)] = ("infra", "converge", "accept")
     """How far `up` goes."""
 

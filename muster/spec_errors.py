@@ -115,12 +115,24 @@ def _position(data: object, path: Path) -> list[int]:
 def mistakes_of(error: ValidationError, model: type[BaseModel]) -> Iterator[Mistake]:
     """Say what pydantic found, in our words."""
     for detail in error.errors(include_url=False):
+        if _counts_good_entries_only(detail):
+            continue
         path = tuple(part for part in detail["loc"] if part not in _UNION_TAGS)
         if detail["type"] == "extra_forbidden":
             names = keys_at(model, path[:-1])
             yield Mistake(path, "unknown key", did_you_mean(path[-1], names))
         else:
             yield _mistake(path, detail)
+
+
+def _counts_good_entries_only(detail: ErrorDetails) -> bool:
+    """Is a list called too short only because its entries, reported already, are bad?"""
+    found = detail["input"]
+    return (
+        detail["type"] == "too_short"
+        and isinstance(found, list | tuple)
+        and len(found) >= detail["ctx"]["min_length"]
+    )
 
 
 def _mistake(path: Path, detail: ErrorDetails) -> Mistake:
