@@ -28,6 +28,7 @@ from muster.acceptance.checks import (
     versions_equal,
 )
 from muster.acceptance.checks.view import NodeView
+from muster.acceptance.facts import GPU_QUERY
 from muster.findings import Finding
 
 STATIC: Mapping[str, Callable[[NodeView], Finding]] = MappingProxyType(
@@ -57,3 +58,22 @@ STAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"static": tuple(STATIC), "local": LOCAL, "pairs": PAIRS, "groups": GROUPS}
 )
 ALL = tuple(check for checks in STAGES.values() for check in checks)
+
+BY_HAND: Mapping[str, str] = MappingProxyType(
+    {
+        gpu_count.CHECK: "nvidia-smi -L; ls /dev/nvidia[0-9]*",
+        gpu_health.CHECK: " ".join(GPU_QUERY),
+        gpu_xid.CHECK: "journalctl --boot --identifier=kernel --grep='NVRM: Xid'",
+        nic_count.CHECK: "ip -br link",
+        nic_link.CHECK: "ip -br addr; head /sys/class/net/*/carrier /sys/class/net/*/speed",
+        memory_size.CHECK: "grep MemTotal /proc/meminfo",
+        disk_space.CHECK: "df -h /",
+        shared_mount.CHECK: "findmnt /shared; cat /shared/.muster-fs-id",
+        clock_offset.CHECK: "chronyc -n tracking; date -u +%FT%T.%N",
+        job_limits.CHECK: "srun -p muster --reservation=muster-acceptance sh -c 'ulimit -l -n'",
+        services.CHECK: "systemctl status ssh munge slurmd chrony",
+        slurm_registration.CHECK: "scontrol show node $(hostname); slurmd -C",
+        versions_equal.CHECK: "uname -r; slurmd -V; nvidia-smi --version",
+    }
+)
+"""What a person runs on the node to see the same."""

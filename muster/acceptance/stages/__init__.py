@@ -1,0 +1,1 @@
+"""The stages of an acceptance run, in order: static, local, pairs, group."""
