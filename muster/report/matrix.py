@@ -32,17 +32,13 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One node; `verdict` is "" where the run gave none."""
+    """One node; `verdict` is "" where the run gave none. `clean`: there is nothing to look at."""
 
     name: str
     verdict: str
     component: str
     cells: tuple[Cell, ...]
-
-    @property
-    def clean(self) -> bool:
-        """Is there nothing to look at?"""
-        return self.verdict == "accepted" and all(cell.state == "pass" for cell in self.cells)
+    clean: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +88,7 @@ def build_matrix(fleet: Fleet, readiness: Readiness | None, findings: Sequence[F
         judged = verdicts.get(name)
         verdict, component = (judged.verdict.value, judged.component) if judged else ("", "")
         rows.append(Row(name=name, verdict=verdict, component=component, cells=cells))
+    rows = _mark_clean(rows)
     fold = len(rows) > COLLAPSE_ABOVE_NODES
     return Matrix(
         stages=tuple((stage, len(group)) for stage, group in checks.items()),
@@ -99,6 +96,24 @@ def build_matrix(fleet: Fleet, readiness: Readiness | None, findings: Sequence[F
         rows=tuple(row for row in rows if not (fold and row.clean)),
         clean_rows=tuple(_without_titles(row) for row in rows if fold and row.clean),
     )
+
+
+def _mark_clean(rows: Sequence[Row]) -> list[Row]:
+    """Mark accepted nodes that passed all; a check that most nodes lack is not theirs to pass."""
+    absent = [sum(cell.state == "absent" for cell in column) for column in _columns(rows)]
+    fine = [{"pass", "absent"} if 2 * n > len(rows) else {"pass"} for n in absent]
+    return [
+        replace(
+            row,
+            clean=row.verdict == "accepted"
+            and all(cell.state in ok for cell, ok in zip(row.cells, fine, strict=True)),
+        )
+        for row in rows
+    ]
+
+
+def _columns(rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
+    return list(zip(*(row.cells for row in rows), strict=True))
 
 
 def _without_titles(row: Row) -> Row:

@@ -11,6 +11,8 @@ from typing import Any
 from muster.findings import Finding, Outcome
 from muster.fleet import Fleet, Node, Rail, SshAccess
 from muster.readiness import CheckCounts, ComponentVerdict, NodeReadiness, Readiness, Verdict
+from muster.report.html import render_html
+from muster.report.junit import render_junit
 from muster.report.model import Event, PairKind, PairValue
 
 START = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -233,3 +235,21 @@ def judged(name: str, verdict: Verdict, component: str, *reasons: str) -> NodeRe
 
 def event(seconds: int, kind: str, **data: Any) -> Event:
     return Event(ts=START + timedelta(seconds=seconds), kind=kind, data=data)
+
+
+def html_of(sample: Sample) -> str:
+    return render_html(
+        sample.readiness,
+        sample.findings,
+        sample.fleet,
+        sample.pairs,
+        sample.events,
+        run_id=RUN,
+        evidence=sample.evidence,
+        simulated=True,
+    )
+
+
+def junit_of(sample: Sample) -> str:
+    nodes = [node.name for node in sample.fleet.nodes]
+    return render_junit(sample.readiness, sample.findings, stack=sample.fleet.stack, nodes=nodes)
