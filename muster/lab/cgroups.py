@@ -24,7 +24,7 @@ _POLL_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Hierarchies:
-    """Where cgroups are mounted: v2, and v1 by controller."""
+    """Where cgroups are mounted: v2, and those of v1 that nodes use, by controller."""
 
     v2: Path
     v1: dict[str, Path]
@@ -45,7 +45,9 @@ def parse_mounts(mounts: str) -> Hierarchies | None:
             v2 = Path(where)
         elif kind == "cgroup":
             for option in options.split(","):
-                v1.setdefault(option.removeprefix("name="), Path(where))
+                name = option.removeprefix("name=")
+                if name in _V1_USED:
+                    v1.setdefault(name, Path(where))
     return None if v2 is None else Hierarchies(v2, v1)
 
 

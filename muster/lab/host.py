@@ -1,17 +1,23 @@
-"""Limits of this machine that many nodes run into; raised when they are low, never lowered."""
+"""What a lab needs of this machine; kernel limits that are low are raised, none is lowered."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-_FILE = Path(__file__).parent / "host_limits.json"
+_FILE = Path(__file__).parent / "host_needs.json"
+
+
+def needs() -> dict[str, Any]:
+    """Return what a lab needs, from the data file."""
+    loaded: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return loaded
 
 
 def wanted_limits() -> dict[str, int]:
     """Return the least value of each kernel setting, by its sysctl name."""
-    loaded = json.loads(_FILE.read_text(encoding="utf-8"))
-    return {name: int(value) for name, value in loaded["minimum"].items()}
+    return {name: int(value) for name, value in needs()["sysctl_minimum"].items()}
 
 
 def _path(name: str) -> Path:
