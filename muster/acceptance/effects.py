@@ -46,16 +46,17 @@ class Limit:
     least: float
 
     def at(self, sigma: float, n: int) -> float:
-        """Return the limit for a median of `n` tests with noise `sigma`."""
+        """Return the limit for a median over `n` partners whose tests have noise `sigma`."""
         return max(self.sigmas * MEDIAN_TO_MEAN * sigma / sqrt(max(n, 1)), self.least)
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Median deviation over partners, and the number of tests behind it."""
+    """Median deviation over partners, how many they are, and the number of tests with them."""
 
     value: float
-    n: int
+    partners: int
+    tests: int
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ class Explainer:
         return _over_partners(node, tests)
 
     def _is_low(self, effect: Effect) -> bool:
-        return effect.value < -self.node_limit.at(self.sigma, effect.n)
+        return effect.value < -self.node_limit.at(self.sigma, effect.partners)
 
     def uplink_low(self, sample: Sample, leaves: Mapping[str, float]) -> bool:
         """Does the test cross an uplink that is known to be low?"""
@@ -177,7 +178,7 @@ class Explainer:
         if len(effects) < WITNESSES_MIN:
             return None
         value = median(e.value for e in effects)
-        limit = self.leaf_limit.at(self.sigma, sum(e.n for e in effects))
+        limit = self.leaf_limit.at(self.sigma, sum(e.partners for e in effects))
         low = sum(e.value < -limit for e in effects)
         return value if value < -limit and low >= WITNESS_SHARE * len(effects) else None
 
@@ -205,4 +206,5 @@ def _over_partners(node: str, tests: Iterable[Sample]) -> Effect | None:
         values[sample.partner(node)].append(sample.deviation)
     if not values:
         return None
-    return Effect(median(median(v) for v in values.values()), sum(map(len, values.values())))
+    tests_count = sum(map(len, values.values()))
+    return Effect(median(median(v) for v in values.values()), len(values), tests_count)

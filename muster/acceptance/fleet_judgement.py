@@ -35,6 +35,11 @@ def weigh_fleet(studies: Studies, fabric: Fabric, policy: Policy) -> FleetEviden
         return FleetEvidence(
             FleetVerdict(verdict=Verdict.UNTESTED, component=component, reason=reason)
         )
+    if not any(study.throughput for study in studies.values()) and not policy.floor_bps:
+        reason = "too few peers to compare with, and no floor is known"
+        return FleetEvidence(
+            FleetVerdict(verdict=Verdict.UNTESTED, component="fleet", reason=reason)
+        )
     low = {rail: reason for rail in studies if (reason := _rail_low(rail, studies, policy))}
     if low:
         return FleetEvidence(_suspect("fleet", low, studies), frozenset(low))
@@ -50,8 +55,8 @@ def weigh_fleet(studies: Studies, fabric: Fabric, policy: Policy) -> FleetEviden
 
 def _rail_low(rail: int | None, studies: Studies, policy: Policy) -> str:
     study = studies[rail]
-    if study.two_speeds:
-        return study.two_speeds
+    if study.unsteady:
+        return study.unsteady
     if study.throughput:
         judged, low = study.throughput.effects.nodes, study.throughput.effects.low_nodes
         if len(low) > LOW_SHARE_MAX * len(judged):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from math import isfinite
 
 from muster.acceptance.confirm import pair_with_good
 from muster.acceptance.locate_model import (
@@ -24,10 +23,12 @@ from muster.acceptance.locate_model import (
     Policy,
 )
 from muster.acceptance.locate_verdicts import Evidence, conclude
-from muster.acceptance.rail_study import PairTest, RailStudy, study_rail
+from muster.acceptance.rail_study import PairTest, RailStudy, first_noise, study_rail
 from muster.acceptance.sequential import Judgement, event_rate, judge
+from muster.acceptance.validity import Attempts, attempts, usable
 from muster.fabric.model import Fabric, Pair
 from muster.fabric.rounds import Round, cross_rounds, intra_rounds
+from muster.readiness import Verdict
 
 __all__ = [
     "Fabric",
@@ -43,12 +44,6 @@ __all__ = [
     "locate",
 ]
 
-RETRY_ROUNDS_MAX = 2
-"""A node whose tests were not valid gets other partners at most so often."""
-
-VALID_TESTS_MIN = 2
-"""With fewer valid tests on a rail a node is measured again, or called untested."""
-
 DEFAULT_POLICY = Policy()
 
 
@@ -58,6 +53,7 @@ def locate(fabric: Fabric, measure: Measure, policy: Policy = DEFAULT_POLICY) ->
     for pairs in screening_plan(fabric, policy):
         campaign.run(pairs)
     campaign.retry_invalid()
+    campaign.screening = len(campaign.rounds)
     evidence = campaign.study()
     for _ in range(policy.confirm_rounds):
         pairs = pair_with_good(
@@ -70,6 +66,7 @@ def locate(fabric: Fabric, measure: Measure, policy: Policy = DEFAULT_POLICY) ->
         if not pairs:
             break
         campaign.run(pairs)
+        campaign.retry_invalid()
         evidence = campaign.study()
     return conclude(evidence, rounds=tuple(campaign.rounds))
 
@@ -96,6 +93,8 @@ class _Campaign:
     leaf_of: Mapping[str, str] = field(init=False)
     rails: tuple[int | None, ...] = field(init=False)
     tests: dict[int | None, list[PairTest]] = field(init=False)
+    retried: set[str] = field(default_factory=set)
+    """Nodes that got another partner after a test that was not valid: once each."""
     screening: int = 0
     """Number of rounds before the confirming ones."""
 
@@ -117,58 +116,59 @@ class _Campaign:
 
     def _keep(self, measurement: Measurement) -> None:
         pair, value = measurement.pair, measurement.value
-        if not measurement.valid or value is None or not isfinite(value) or value < 0:
+        if value is None or not usable(measurement):
             return
         kind: Kind = "intra" if self.leaf_of[pair.a] == self.leaf_of[pair.b] else "cross"
         test = PairTest(pair.a, pair.b, kind, value, measurement.counters, len(self.rounds))
         self.tests[pair.rail].append(test)
 
     def retry_invalid(self) -> None:
-        """Give nodes with hardly a valid test a partner whose own tests were valid."""
-        for _ in range(RETRY_ROUNDS_MAX):
-            lacking = self._lacking()
-            good = [node for node in self.leaf_of if node not in lacking]
-            pairs = pair_with_good(lacking, good=good, leaf_of=self.leaf_of, met=self.met)
-            if not pairs:
-                break
-            self.run(pairs)
-        self.screening = len(self.rounds)
-
-    def _lacking(self) -> list[str]:
-        """Return nodes with fewer valid tests than needed on a rail, though tests were run."""
-        valid = {rail: dict.fromkeys(self.leaf_of, 0) for rail in self.rails}
-        for rail, test in ((r, t) for r in self.rails for t in self.tests[r]):
-            valid[rail][test.a] += 1
-            valid[rail][test.b] += 1
-        failed = {
+        """Give nodes whose tests were not valid one more partner, whose own tests were."""
+        share = self.policy.valid_share_min
+        doubtful = {
             node
-            for m in chain.from_iterable(self.rounds)
-            if not m.valid or m.value is None
-            for node in (m.pair.a, m.pair.b)
+            for by_node in self._attempts().values()
+            for node, made in by_node.items()
+            if made.latest_failed() or made.lacking(share)
         }
-        return [
-            node
-            for node in self.leaf_of
-            if node in failed and any(valid[rail][node] < VALID_TESTS_MIN for rail in self.rails)
-        ]
+        wanted = [n for n in self.leaf_of if n in doubtful and n not in self.retried]
+        good = [node for node in self.leaf_of if node not in doubtful]
+        pairs = pair_with_good(wanted, good=good, leaf_of=self.leaf_of, met=self.met)
+        if pairs:
+            self.retried.update(node for node, _ in pairs)
+            self.run(pairs)
+
+    def _attempts(self) -> dict[int | None, dict[str, Attempts]]:
+        return attempts(chain.from_iterable(self.rounds), self.leaf_of)
 
     def study(self) -> Evidence:
         """Judge every node on every rail by all that was measured so far."""
-        studies: dict[int | None, RailStudy] = {}
-        judgements: dict[int | None, dict[str, Judgement]] = {}
-        for rail in self.rails:
-            study = study_rail(
-                self.tests[rail], rail=rail, leaf_of=self.leaf_of, policy=self.policy
+        noise = first_noise(self.tests.values())
+        made = self._attempts()
+        studies = {
+            rail: study_rail(
+                tests, rail=rail, leaf_of=self.leaf_of, policy=self.policy, noise=noise
             )
-            rate = event_rate(study.throughput, self.policy) if study.throughput else 0.0
-            studies[rail] = study
-            judgements[rail] = {
-                node: judge(
+            for rail, tests in self.tests.items()
+        }
+        judgements = {
+            rail: self._judge_all(study, made.get(rail, {})) for rail, study in studies.items()
+        }
+        return Evidence(self.fabric, self.policy, studies, judgements)
+
+    def _judge_all(self, study: RailStudy, made: Mapping[str, Attempts]) -> dict[str, Judgement]:
+        rate = event_rate(study.throughput, self.policy) if study.throughput else 0.0
+        found = {}
+        for node in self.leaf_of:
+            lacking = made[node].lacking(self.policy.valid_share_min) if made else "not measured"
+            found[node] = (
+                Judgement(verdict=Verdict.UNTESTED, reason=lacking)
+                if lacking
+                else judge(
                     node, study, usual_rate=rate, policy=self.policy, screening=self.screening
                 )
-                for node in self.leaf_of
-            }
-        return Evidence(self.fabric, self.policy, studies, judgements)
+            )
+        return found
 
 
 def _key(pair: Pair) -> tuple[frozenset[str], int | None]:

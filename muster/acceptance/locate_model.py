@@ -47,6 +47,8 @@ class Policy:
     confirm_tests_min: int = 2
     """A node is quarantined only after so many tests against known-good partners."""
     rails_separately: bool = True
+    valid_share_min: float = 0.5
+    """A node that had valid tests with a smaller share of its partners is untested."""
     floor_bps: Mapping[str, float] | None = None
     """Lowest acceptable fleet median in B/s, by kind of pair: "intra", "cross"."""
     counter_limits: Mapping[str, float] = field(default_factory=lambda: {"retransmits": 20.0})
@@ -62,6 +64,8 @@ class Policy:
     event_sigmas: float = 4.0
     event_fraction: float = 0.06
     """One test lower than this is a low event, the unit of the sequential test."""
+    noise_max: float = 0.08
+    """Where healthy tests scatter by more, no node can be judged."""
     rail_fraction: float = 0.10
     """A rail whose fleet median is so much below the best rail's is low as a whole."""
     false_alarm: float = 0.002

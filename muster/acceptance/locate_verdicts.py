@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -81,8 +82,19 @@ def conclude(evidence: Evidence, *, rounds: tuple[tuple[Measurement, ...], ...])
     """Give every node, every leaf at fault, and the fleet its verdict."""
     fleet = weigh_fleet(evidence.studies, evidence.fabric, evidence.policy)
     corrupt = evidence.corruption()
+    by_rail = {
+        rail: _on_rail(judged, evidence.studies[rail], evidence.policy)
+        if rail not in fleet.low_rails
+        else dict.fromkeys(judged, _not_judged(fleet))
+        for rail, judged in evidence.judgements.items()
+    }
+    measured = _rounds_measured(rounds)
     nodes = {
-        node: _node_verdict(node, evidence, fleet=fleet, corrupt=corrupt, rounds=rounds)
+        node: _with_corruption(
+            node,
+            _node_verdict({r: j[node] for r, j in by_rail.items()}, rounds=measured[node]),
+            corrupt,
+        )
         for node in evidence.fabric.nodes()
     }
     return LocateVerdict(
@@ -96,33 +108,49 @@ def conclude(evidence: Evidence, *, rounds: tuple[tuple[Measurement, ...], ...])
     )
 
 
-def _node_verdict(
-    node: str,
-    evidence: Evidence,
-    *,
-    fleet: FleetEvidence,
-    corrupt: Corruption,
-    rounds: tuple[tuple[Measurement, ...], ...],
-) -> NodeVerdict:
-    measured = sum(any(m.valid and node in (m.pair.a, m.pair.b) for m in r) for r in rounds)
-    by_rail = {rail: _on_rail(node, rail, evidence, fleet) for rail in evidence.judgements}
+def _rounds_measured(rounds: tuple[tuple[Measurement, ...], ...]) -> Counter[str]:
+    """Count in how many rounds each node had a valid test."""
+    return Counter(
+        node
+        for measurements in rounds
+        for node in {n for m in measurements if m.valid for n in (m.pair.a, m.pair.b)}
+    )
+
+
+def _not_judged(fleet: FleetEvidence) -> Judgement:
+    """Accuse nobody where the whole rail is low; nor can anybody be called good."""
+    return Judgement(verdict=Verdict.UNTESTED, reason=fleet.verdict.reason)
+
+
+def _on_rail(
+    judged: Mapping[str, Judgement], study: RailStudy, policy: Policy
+) -> dict[str, Judgement]:
+    """Turn to the floor for nodes that peers could not judge."""
+    return {
+        node: judge_by_floor(node, study.tests, policy.floor_bps)
+        if judgement.by_floor
+        else judgement
+        for node, judgement in judged.items()
+    }
+
+
+def _node_verdict(by_rail: Mapping[int | None, Judgement], *, rounds: int) -> NodeVerdict:
     gravest = min((j.verdict for j in by_rail.values()), key=GRAVITY.index)
     at_fault = [rail for rail, j in by_rail.items() if j.verdict is gravest]
-    if gravest is Verdict.QUARANTINED:
-        accused = (Verdict.QUARANTINED, Verdict.SUSPECT)
-        if all(j.verdict in accused for j in by_rail.values()):
-            at_fault = list(by_rail)
+    accused = (Verdict.QUARANTINED, Verdict.SUSPECT)
+    if gravest is accused[0] and all(j.verdict in accused for j in by_rail.values()):
+        at_fault = list(by_rail)
     worst = min((by_rail[rail] for rail in at_fault), key=lambda j: j.effect)
-    effects = [by_rail[rail].effect for rail in at_fault]
-    verdict = NodeVerdict(
+    everywhere = len(at_fault) == len(by_rail)
+    names = "node" if everywhere else " ".join(f"rail:{rail}" for rail in at_fault)
+    return NodeVerdict(
         verdict=gravest,
-        component=_component(at_fault, evidence) if gravest is not Verdict.ACCEPTED else "",
-        effect=median(effects) if len(at_fault) == len(by_rail) else worst.effect,
-        rounds=measured,
+        component=names if gravest is not Verdict.ACCEPTED else "",
+        effect=median(by_rail[rail].effect for rail in at_fault) if everywhere else worst.effect,
+        rounds=rounds,
         llr=max(j.llr for j in by_rail.values()),
         reason=worst.reason,
     )
-    return _with_corruption(node, verdict, corrupt)
 
 
 def _with_corruption(node: str, verdict: NodeVerdict, corrupt: Corruption) -> NodeVerdict:
@@ -140,25 +168,6 @@ def _with_corruption(node: str, verdict: NodeVerdict, corrupt: Corruption) -> No
         llr=verdict.llr,
         reason=reason,
     )
-
-
-def _on_rail(node: str, rail: int | None, evidence: Evidence, fleet: FleetEvidence) -> Judgement:
-    """Judge a node on one rail; where the whole rail is low, nobody on it is accused."""
-    if rail in fleet.low_rails:
-        return Judgement(verdict=Verdict.UNTESTED, reason=fleet.verdict.reason)
-    tests = [t for t in evidence.studies[rail].tests if node in (t.a, t.b)]
-    if not tests:
-        return Judgement(verdict=Verdict.UNTESTED, reason="no valid test")
-    judgement = evidence.judgements[rail][node]
-    if judgement.verdict is Verdict.UNTESTED:
-        return judge_by_floor(node, evidence.studies[rail].tests, evidence.policy.floor_bps)
-    return judgement
-
-
-def _component(rails: Collection[int | None], evidence: Evidence) -> str:
-    if len(rails) == len(evidence.judgements):
-        return "node"
-    return " ".join(f"rail:{rail}" for rail in rails)
 
 
 def _leaf_verdicts(evidence: Evidence, fleet: FleetEvidence) -> dict[str, LeafVerdict]:

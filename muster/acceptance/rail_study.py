@@ -7,7 +7,7 @@ again without the tests of what was found to be low.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, median_high
 
@@ -19,6 +19,15 @@ PEERS_MIN = 4
 
 PASSES = 3
 """Reference and noise settle in two or three passes."""
+
+ABOVE_TO_SIGMA = 2.1
+"""Scales the median height above a first reference, which is the upper quartile, to sigma."""
+
+HALF_WIDTH_SIGMAS = 1.349
+"""Width of the middle half of normal noise."""
+
+FAST_GROUP = 3.0
+"""Noise above the reference that is so many times the usual one is a group of faster nodes."""
 
 FAST_SHARE = 0.05
 FAST_NODES_MIN = 3
@@ -61,30 +70,56 @@ class RailStudy:
     throughput: Study | None
     counters: Mapping[str, Study]
     counter_usual: Mapping[str, float]
-    two_speeds: str
-    """Says so where many pairs are far faster than the median; empty if not."""
+    unsteady: str
+    """Why the median is no measure of what is normal; empty if it is."""
+
+
+def first_noise(rails: Iterable[Iterable[PairTest]]) -> float:
+    """Estimate the noise of all rails from the tests above a first reference.
+
+    Faults only make tests slower, so what is faster than good nodes usually are is noise alone;
+    unless most nodes are slow and the good ones stand out, which the closest half of all shows.
+    """
+    deviations: list[float] = []
+    for tests in rails:
+        comparable = _comparable_groups(_by_kind(tests))
+        samples = _samples(comparable, _first_references(comparable))
+        deviations += [sample.deviation for sample in samples]
+    above = [deviation for deviation in deviations if deviation > 0]
+    if not above:
+        return 0.0
+    sigma, closest = ABOVE_TO_SIGMA * median(above), _closest_half(sorted(deviations))
+    return closest if sigma > FAST_GROUP * closest else sigma
+
+
+def _closest_half(values: Sequence[float]) -> float:
+    """Estimate noise from the narrowest range that holds half of the values."""
+    half = len(values) // 2
+    width = min(values[i + half] - values[i] for i in range(len(values) - half))
+    return width / HALF_WIDTH_SIGMAS
 
 
 def study_rail(
-    tests: Iterable[PairTest], *, rail: int | None, leaf_of: Mapping[str, str], policy: Policy
+    tests: Iterable[PairTest],
+    *,
+    rail: int | None,
+    leaf_of: Mapping[str, str],
+    policy: Policy,
+    noise: float,
 ) -> RailStudy:
-    """Learn what is normal on this rail, and explain what deviates."""
+    """Learn what is normal on this rail, and explain what deviates by more than `noise`."""
     tests = tuple(tests)
-    groups: dict[Kind, list[PairTest]] = defaultdict(list)
-    for test in tests:
-        groups[test.kind].append(test)
-    comparable = {kind: group for kind, group in groups.items() if _comparable(group)}
-    references: dict[Kind, float] = {
-        kind: _first_reference(group) for kind, group in comparable.items()
-    }
+    groups = _by_kind(tests)
+    comparable = _comparable_groups(groups)
+    references = _first_references(comparable)
     samples = _samples(comparable, references)
-    sigma = _upper_sigma(samples)
+    sigma = noise
     throughput = None
     for _ in range(PASSES if comparable else 0):
         throughput = _explain_throughput(samples, sigma, leaf_of, policy)
         references = _learn_references(comparable, references, throughput)
         samples = _samples(comparable, references)
-        sigma = _sigma(_kept(samples, throughput))
+        sigma = max(noise, _sigma(_kept(samples, throughput)))
     counters, usual = _study_counters(tests, throughput, leaf_of, policy)
     return RailStudy(
         tests=tests,
@@ -101,8 +136,19 @@ def study_rail(
         throughput=throughput,
         counters=counters,
         counter_usual=usual,
-        two_speeds=_two_speeds(samples, sigma),
+        unsteady=_unsteady(samples, sigma, policy),
     )
+
+
+def _by_kind(tests: Iterable[PairTest]) -> dict[Kind, list[PairTest]]:
+    groups: dict[Kind, list[PairTest]] = defaultdict(list)
+    for test in tests:
+        groups[test.kind].append(test)
+    return groups
+
+
+def _comparable_groups(groups: Mapping[Kind, list[PairTest]]) -> dict[Kind, list[PairTest]]:
+    return {kind: group for kind, group in groups.items() if _comparable(group)}
 
 
 def _comparable(group: list[PairTest]) -> bool:
@@ -110,6 +156,10 @@ def _comparable(group: list[PairTest]) -> bool:
     nodes = {node for test in group for node in (test.a, test.b)}
     in_all = set.intersection(*({test.a, test.b} for test in group))
     return len(nodes) >= PEERS_MIN and not in_all
+
+
+def _first_references(groups: Mapping[Kind, list[PairTest]]) -> dict[Kind, float]:
+    return {kind: _first_reference(group) for kind, group in groups.items()}
 
 
 def _first_reference(group: list[PairTest]) -> float:
@@ -133,12 +183,6 @@ def _samples(
         for kind, group in groups.items()
         for test in group
     ]
-
-
-def _upper_sigma(samples: list[Sample]) -> float:
-    """Estimate noise from the tests above the reference: faults only make tests slower."""
-    above = [s.deviation for s in samples if s.deviation >= 0]
-    return MAD_TO_SIGMA * median(above) if above else 0.0
 
 
 def _sigma(samples: list[Sample]) -> float:
@@ -213,7 +257,9 @@ def _study_counters(
     return studies, usual
 
 
-def _two_speeds(samples: list[Sample], sigma: float) -> str:
+def _unsteady(samples: list[Sample], sigma: float, policy: Policy) -> str:
+    if sigma > policy.noise_max:
+        return f"tests scatter by {sigma:.1%}, at most {policy.noise_max:.1%} can be judged"
     limit = max(FAST_SIGMAS * sigma, FAST_FRACTION)
     fast = [sample for sample in samples if sample.deviation > limit]
     nodes = {node for sample in fast for node in (sample.a, sample.b)}

@@ -18,17 +18,29 @@ from muster.readiness import Verdict
 EVENT_RATE_RANGE = (0.005, 0.15)
 """The fleet's own rate of low events is never taken as lower or higher than this."""
 
+EVENT_PRIOR = (1, 20)
+"""Low events and tests counted beside those seen: a small fleet cannot show a low rate."""
+
+OUTLIER_SHARE = 0.03
+"""So many of the nodes, and one at least, may fail now and then without setting the usual rate."""
+
+CLEARED_LLR = 2.0
+"""Evidence left after all confirming rounds that is too little to hold a node back: with one faulty
+node in a hundred, odds of 13 to 1 that it is good."""
+
 LOW_ROUNDS_MIN = 3
 """Low events in fewer rounds may be one disturbance, however low they were."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What follows for one node on one rail; UNTESTED: no test that could be judged by peers."""
+    """What follows for one node on one rail."""
 
     verdict: Verdict
     settled: bool = True
     """False where a further test could change the verdict."""
+    by_floor: bool = False
+    """Peers cannot judge the node; only a floor can."""
     effect: float = 0.0
     llr: float = 0.0
     n: int = 0
@@ -36,16 +48,30 @@ class Judgement:
 
 
 def event_rate(study: Study, policy: Policy) -> float:
-    """Return the fleet's rate of low events among tests that nothing explains."""
+    """Return the fleet's rate of low events among tests that nothing explains.
+
+    The nodes with the most low events are left out, so that a node which fails now and then does
+    not pass for what is usual.
+    """
     limit = _event_limit(study, policy)
-    clean = {
-        id(sample): sample.deviation < -limit
+    by_node = {
+        node: study.explainer.clean(node, study.effects)
         for node in study.explainer.tests
         if node not in study.effects.low_nodes
-        for sample in study.explainer.clean(node, study.effects)
     }
+    low = {node: sum(t.deviation < -limit for t in tests) for node, tests in by_node.items()}
+    ranked = sorted(by_node, key=lambda node: -low[node])
+    outliers = set(ranked[: max(1, int(OUTLIER_SHARE * len(ranked)))])
+    usual = [
+        test.deviation < -limit
+        for node in ranked
+        if node not in outliers
+        for test in by_node[node]
+        if test.partner(node) not in outliers
+    ]
+    lows, tests = EVENT_PRIOR
     least, most = EVENT_RATE_RANGE
-    return min(max(sum(clean.values()) / len(clean), least), most) if clean else least
+    return min(max((sum(usual) + lows) / (len(usual) + tests), least), most)
 
 
 def judge(
@@ -55,7 +81,7 @@ def judge(
     study = rail.throughput
     effect = study.effects.nodes.get(node) if study else None
     if study is None or effect is None:
-        return Judgement(verdict=Verdict.UNTESTED, reason="no test that peers can judge")
+        return Judgement(verdict=Verdict.UNTESTED, by_floor=True)
     by_counter = _judge_counters(node, rail, policy=policy, screening=screening)
     by_speed = _judge_speed(
         node, study, effect, usual_rate=usual_rate, policy=policy, screening=screening
@@ -67,7 +93,7 @@ def judge(
             settled=settled,
             effect=effect.value,
             llr=by_speed.llr,
-            n=effect.n,
+            n=effect.tests,
             reason=reason,
         )
     return by_speed
@@ -90,7 +116,9 @@ def _judge_speed(
     llr = _llr(len(low), len(tests), usual_rate, policy)
     slow = node in found.low_nodes
     watched = Limit(sigmas=policy.watch_sigmas, least=policy.watch_fraction)
-    standing_out = effect.value < -watched.at(explainer.sigma, effect.n) or llr > 0
+    standing_out = effect.value < -watched.at(explainer.sigma, effect.partners) or llr > (
+        CLEARED_LLR if len(confirming) >= policy.confirm_rounds else 0
+    )
     enough = len(confirming) >= policy.confirm_tests_min
     slow_again = enough and _median(confirming) < -explainer.node_limit.at(
         explainer.sigma, len(confirming)
@@ -100,7 +128,7 @@ def _judge_speed(
         and len({test.round for test in low}) >= LOW_ROUNDS_MIN
         and any(test.deviation < -event for test in confirming)
     )
-    figures = f"{effect.value:+.1%} against {effect.n} tests with good partners"
+    figures = f"{effect.value:+.1%} against {effect.tests} tests with good partners"
     if slow and slow_again:
         return _judgement(Verdict.QUARANTINED, effect, llr, f"slow: {figures}, confirmed")
     if enough and often_low:
@@ -135,7 +163,12 @@ def _judgement(
     verdict: Verdict, effect: Effect, llr: float, reason: str, *, settled: bool = True
 ) -> Judgement:
     return Judgement(
-        verdict=verdict, settled=settled, effect=effect.value, llr=llr, n=effect.n, reason=reason
+        verdict=verdict,
+        settled=settled,
+        effect=effect.value,
+        llr=llr,
+        n=effect.tests,
+        reason=reason,
     )
 
 

@@ -22,9 +22,9 @@ class SimulatedFleet:
     """Answers like a measured fleet; speeds are shares of `rate_bps` (0.8: 20 % slow).
 
     `intermittent` maps a node to (chance per test, speed). `dead` nodes and their partners get no
-    valid answer; `wrong` maps a node to the chance of a wrong result. `transient_rate` is the chance
-    that a test is slowed by 5 to 30 % for no lasting reason; `slow_rounds` maps (node, round) to a
-    speed.
+    valid answer; `wrong` maps a node to the chance of a wrong result. `transient_rate` is the
+    chance that a test is slowed by 5 to 30 % for no lasting reason; `slow_rounds` maps (node,
+    round) to a speed.
     """
 
     fabric: Fabric
