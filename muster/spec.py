@@ -36,6 +36,7 @@ __all__ = [
     "Acceptance",
     "ClusterSpec",
     "LabSettings",
+    "PolicyTable",
     "Pool",
     "SpecError",
     "Storage",
@@ -145,10 +146,14 @@ class PolicyTable(_Section):
     """Rounds of pair tests between nodes of one leaf."""
     cross_leaf_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
     """Rounds of pair tests between nodes of two leaves."""
-    local_seconds: Annotated[int, Field(strict=True, ge=1, le=86_400)] | None = None
-    """Time of the tests on one node."""
-    group_seconds: Annotated[int, Field(strict=True, ge=1, le=604_800)] | None = None
-    """Time of the tests of many nodes."""
+    confirm_rounds: Annotated[int, Field(strict=True, ge=0, le=64)] | None = None
+    """Rounds that test a suspect again before it counts as bad."""
+    pair_seconds: Annotated[int, Field(strict=True, ge=1, le=3600)] | None = None
+    """Time of a pair test in each direction."""
+    local_windows: Annotated[int, Field(strict=True, ge=2, le=10_000)] | None = None
+    """Windows of each benchmark on one node."""
+    group_iterations: Annotated[int, Field(strict=True, ge=1, le=100_000)] | None = None
+    """All-reduces over the whole fleet."""
 
 
 def _written_day(value: Any) -> Any:
