@@ -92,17 +92,17 @@ def wrapper_text(*, project: Path, venv: Path, cli: Path) -> str:
     return "\n".join([shebang, MARK.decode(), *lines, body])
 
 
-def write_wrapper(*, project: Path, venv: Path, cli: Path) -> Path:
-    """Put the wrapper into the virtual environment, in one step and only where it differs."""
+def write_wrapper(*, project: Path, venv: Path, cli: Path) -> bool:
+    """Put the wrapper into the virtual environment, in one step; was it not there yet?"""
     target = venv / "bin" / "pulumi"
     text = wrapper_text(project=project, venv=venv, cli=cli)
     if target.is_file() and target.read_text(errors="replace") == text:
-        return target
+        return False
     fresh = target.with_name(f".pulumi.{os.getpid()}")
     fresh.write_text(text)
     fresh.chmod(0o755)
     fresh.replace(target)
-    return target
+    return True
 
 
 def main() -> int:
@@ -114,14 +114,14 @@ def main() -> int:
 
     try:
         cli = choose_cli(os.environ, say)
-        write_wrapper(project=project, venv=Path(sys.prefix), cli=cli)
+        if write_wrapper(project=project, venv=Path(sys.prefix), cli=cli):
+            say(f"using {cli}")
     except (ToolchainError, OSError) as error:
         say(str(error))
         return 1
     except KeyboardInterrupt:
         say("interrupted; what was there before is unchanged")
         return 130
-    say(f"the CLI is {cli}")
     return 0
 
 

@@ -116,11 +116,9 @@ def test_build_that_fails_says_why_and_gives_the_install_line(
 
 def test_wrapper_is_written_anew_only_where_it_differs(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    cli = tmp_path / "a" / "pulumi"
-    target = pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=cli)
-    first = target.stat().st_mtime_ns
-    pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=cli)
-    assert target.stat().st_mtime_ns == first
-    pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=tmp_path / "b" / "pulumi")
-    assert str(tmp_path / "b" / "pulumi") in target.read_text()
-    assert sorted(entry.name for entry in (tmp_path / "bin").iterdir()) == ["pulumi"]
+    first, second = tmp_path / "a" / "pulumi", tmp_path / "b" / "pulumi"
+    assert pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=first)
+    assert not pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=first)
+    assert pulumi_cli.write_wrapper(project=tmp_path, venv=tmp_path, cli=second)
+    assert str(second) in (tmp_path / "bin/pulumi").read_text()
+    assert [entry.name for entry in (tmp_path / "bin").iterdir()] == ["pulumi"]

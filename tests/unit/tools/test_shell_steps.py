@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ROOT / "tools/host-packages.txt"
 
 
 def _program(folder: Path, name: str, body: str) -> None:
@@ -23,7 +25,7 @@ def machine(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("sed", "dirname", "sh", "cat"):
         (folder / name).symlink_to(Path("/usr/bin") / name)
-    lacking = 'case "$*" in *zstd|*nftables) exit 1 ;; *) printf installed ;; esac'
+    lacking = 'case "$*" in *procps|*nftables) exit 1 ;; *) printf installed ;; esac'
     _program(folder, "dpkg-query", lacking)
     _program(folder, "apt-get", f'echo "$*" >> {tmp_path}/apt')
     _program(folder, "id", "echo 0")
@@ -46,7 +48,7 @@ def test_only_missing_packages_are_installed(machine: Path) -> None:
     assert done.returncode == 0
     update, install = (machine.parent / "apt").read_text().splitlines()
     assert update.endswith("update")
-    assert install.endswith("install --no-install-recommends nftables zstd")
+    assert install.endswith("install --no-install-recommends nftables procps")
 
 
 def test_apt_is_not_asked_where_nothing_is_missing(machine: Path) -> None:
@@ -60,17 +62,17 @@ def test_package_that_was_removed_but_left_its_settings_counts_as_missing(machin
     _program(
         machine,
         "dpkg-query",
-        'case "$*" in *zstd) printf config-files ;; *) printf installed ;; esac',
+        'case "$*" in *procps) printf config-files ;; *) printf installed ;; esac',
     )
     _step("host-packages", machine)
-    assert (machine.parent / "apt").read_text().endswith("--no-install-recommends zstd\n")
+    assert (machine.parent / "apt").read_text().endswith("--no-install-recommends procps\n")
 
 
 def test_without_root_the_command_is_named_and_nothing_is_changed(machine: Path) -> None:
     _program(machine, "id", "echo 1000")
     done = _step("host-packages", machine)
     assert done.returncode == 0
-    assert "apt-get install nftables zstd" in done.stderr
+    assert "apt-get install nftables procps" in done.stderr
     assert not (machine.parent / "apt").exists()
 
 
@@ -89,10 +91,17 @@ def test_other_distributions_are_told_what_is_needed(machine: Path) -> None:
 
 
 def test_every_package_has_its_reason() -> None:
-    rows = (ROOT / "tools/host-packages.txt").read_text().splitlines()
+    rows = PACKAGES.read_text().splitlines()
     packages = [row for row in rows if row and not row.startswith("#")]
     assert [row for row in packages if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]* +\S.*", row)] == []
     assert packages == sorted(packages)
+
+
+def test_every_package_that_the_lab_looks_for_is_installed() -> None:
+    needs = json.loads((ROOT / "muster/lab/host_needs.json").read_text())
+    wanted = {*needs["tools"].values(), *needs["tools_for_the_image"].values()}
+    listed = set(re.findall(r"^([a-z0-9]\S*)", PACKAGES.read_text(), re.MULTILINE))
+    assert wanted - {"coreutils"} <= listed, "coreutils is essential: every Debian has it"
 
 
 def test_python_that_is_new_enough_is_found_by_any_name(machine: Path) -> None:
