@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muster.catalog.model import InstanceType
+from muster.acceptance.floors import memory_share_min
+from muster.catalog.model import Catalog, InstanceType
 from muster.fleet import Node
 
 
@@ -29,7 +30,7 @@ class Expected:
     gpu_model: str
     cpus: int | None
     """None where the node shares its cores, so that its own count says nothing."""
-    memory_mib: int
+    memory_min_mib: float
     rails: tuple[ExpectedRail, ...]
     memlock_unlimited: bool
     min_nofile: int
@@ -39,7 +40,7 @@ _MIN_NOFILE = 1024
 """Where the catalog states none: the least that any Linux login has."""
 
 
-def expected_of(node: Node, kind: InstanceType) -> Expected:
+def expected_of(node: Node, kind: InstanceType, catalog: Catalog) -> Expected:
     """Put together what the catalog and the fleet say of a node."""
     rates = [rail.rate_mbit for rail in kind.rails]
     rails = tuple(
@@ -58,7 +59,7 @@ def expected_of(node: Node, kind: InstanceType) -> Expected:
         gpu_count=kind.gpu_count,
         gpu_model=kind.gpu_model,
         cpus=None if kind.shared_cpus else kind.vcpus,
-        memory_mib=kind.memory_mib,
+        memory_min_mib=kind.memory_mib * (memory_share_min(catalog, kind) or 1.0),
         rails=rails,
         memlock_unlimited=bool(kind.memlock_unlimited),
         min_nofile=kind.min_nofile or _MIN_NOFILE,

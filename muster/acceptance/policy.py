@@ -24,7 +24,6 @@ class StaticLimits(_Table):
     """What static checks compare with, besides the instance type."""
 
     gpu_temperature_max_c: float = Field(gt=0)
-    memory_reserve: float = Field(ge=0, lt=1)
     disk_free_min_gib: float = Field(ge=0)
     clock_offset_max_s: float = Field(gt=0)
     seconds: float = Field(gt=0)

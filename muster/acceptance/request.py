@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
 from muster.acceptance.policy import AcceptancePolicy
-from muster.catalog.model import InstanceType
+from muster.catalog.model import Catalog, InstanceType
+from muster.errors import UsageError
 from muster.fleet import Fleet, Node
 
 
@@ -29,7 +30,7 @@ class AcceptRequest:
     """
 
     fleet: Fleet
-    types: Mapping[str, InstanceType]
+    catalog: Catalog
     policy: AcceptancePolicy
     wanted: int
     waivers: tuple[Waiver, ...] = ()
@@ -48,8 +49,16 @@ class AcceptRequest:
         return tuple(n for n in self.fleet.nodes if chosen is None or n.name in chosen)
 
     def kind(self, node: Node) -> InstanceType:
-        """Return the node's instance type."""
-        return self.types[node.type]
+        """Return the node's instance type.
+
+        Raises:
+            UsageError: the catalog has no such type.
+
+        """
+        if node.type not in self.catalog.types:
+            what = f"type {node.type!r} of {node.name} is not in the catalog"
+            raise UsageError(what, hint="Run `muster catalog show` for the types.")
+        return self.catalog.types[node.type]
 
 
 def current_waivers(waivers: Iterable[Waiver], today: date) -> dict[str, Waiver]:

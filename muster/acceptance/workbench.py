@@ -21,6 +21,8 @@ from muster.remote import Remote
 from muster.schedulers.model import Scheduler, Step, StepResult
 
 RESERVATION = "muster-acceptance"
+PARTITION = "muster"
+"""Has every node whatever its pool, for root only (templates/slurm/slurm.conf.j2)."""
 JOB_PREFIX = "muster-accept-"
 PROGRAMS = ("node_facts.py", "local_bench.py", "pair_test.py", "reach_probe.py")
 _HERE = Path(__file__).parent / "node"
@@ -135,6 +137,7 @@ class Workbench:
                 command=command,
                 deadline_s=deadline_s,
                 reservation=RESERVATION,
+                partition=PARTITION,
             )
         )
         found = self._read(f"{place}/out")

@@ -62,6 +62,7 @@ class Step:
     """A POSIX shell command line; SLURMD_NODENAME names the node it runs on."""
     deadline_s: float
     reservation: str = ""
+    partition: str = ""
     mpi: str = ""
     """The launcher's MPI interface, as "pmix"; empty for programs that are not MPI."""
     environment: Mapping[str, str] = field(default_factory=dict)

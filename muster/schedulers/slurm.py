@@ -175,13 +175,12 @@ def step_command(step: Step) -> str:
         "input": "none",
         "kill-on-bad-exit": "0",
         "wait": "0",
+        "mpi": step.mpi or "none",
     }
+    if step.partition:
+        options["partition"] = step.partition
     if step.reservation:
         options["reservation"] = step.reservation
-    if step.mpi:
-        options["mpi"] = step.mpi
-    else:
-        options["mpi"] = "none"
     flags = " ".join(f"--{key}={shlex.quote(value)}" for key, value in options.items())
     settings = "".join(f"{k}={shlex.quote(v)} " for k, v in sorted(step.environment.items()))
     limit = f"timeout --kill-after={_KILL_AFTER_S} {step.deadline_s:g}"

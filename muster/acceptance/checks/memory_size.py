@@ -10,14 +10,13 @@ from muster.findings import Finding
 CHECK = "memory-size"
 
 
-def judge(memory_mib: int | Problem, *, expected_mib: int, reserve: float) -> Finding:
-    """Compare MemTotal with the type; the kernel and firmware keep up to `reserve` of it."""
+def judge(memory_mib: int | Problem, *, floor_mib: float) -> Finding:
+    """Compare MemTotal with what the type leaves after the kernel and firmware took theirs."""
     if isinstance(memory_mib, Problem):
         return unknown(CHECK, f"memory could not be read: {memory_mib.text}")
-    floor = expected_mib * (1 - reserve)
-    common = {"value": float(memory_mib), "unit": "MiB", "floor": floor}
-    if memory_mib < floor:
-        what = f"{memory_mib} MiB of memory, expected at least {floor:.0f} MiB"
+    common = {"value": float(memory_mib), "unit": "MiB", "floor": floor_mib}
+    if memory_mib < floor_mib:
+        what = f"{memory_mib} MiB of memory, expected at least {floor_mib:.0f} MiB"
         return failed(CHECK, what, component="node", **common)
     return passed(CHECK, f"{memory_mib} MiB of memory", **common)
 
@@ -26,8 +25,4 @@ def check(view: NodeView) -> Finding:
     """Judge one node."""
     if isinstance(view.facts, Problem):
         return unknown(CHECK, view.facts.text)
-    return judge(
-        view.facts.memory_mib,
-        expected_mib=view.expected.memory_mib,
-        reserve=view.limits.memory_reserve,
-    )
+    return judge(view.facts.memory_mib, floor_mib=view.expected.memory_min_mib)

@@ -7,7 +7,7 @@ from muster.acceptance.checks.group_allreduce import parse_allreduce
 from muster.acceptance.facts import Problem
 from muster.acceptance.scene import Scene
 from muster.acceptance.transport import group_environment, network_of
-from muster.acceptance.workbench import RESERVATION
+from muster.acceptance.workbench import PARTITION, RESERVATION
 from muster.schedulers.model import Step
 
 _STAGE = "groups"
@@ -36,6 +36,7 @@ def run_group(scene: Scene) -> None:
             command=f"exec {_PROGRAM} {policy.bytes} {policy.iterations}",
             deadline_s=policy.seconds,
             reservation=RESERVATION,
+            partition=PARTITION,
             mpi=policy.mpi,
             environment=settings,
         )

@@ -121,7 +121,7 @@ def _judge(scene: Scene, node: Node, nodes: Sequence[Node], benches: _Benches) -
     local = scene.policy.local
 
     def yardstick(check: str, unit: str, tolerance: float) -> Yardstick:
-        floor = local_floor(check, scene.request.kind(node))
+        floor = local_floor(scene.request.catalog, check, scene.request.kind(node))
         return Yardstick(
             unit=unit, tolerance=tolerance, floor=floor.value, floor_source=floor.source
         )

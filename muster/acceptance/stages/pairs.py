@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from muster.acceptance.checks import pair_bandwidth, pair_retransmits
+from muster.acceptance.floors import rail_floors_bps
 from muster.acceptance.locate import locate
 from muster.acceptance.locate_model import LocateVerdict, Measurement, Policy
 from muster.acceptance.pair_results import PairOutcome, measure_round, plan_round
@@ -20,8 +21,6 @@ from muster.readiness import Verdict
 
 _STAGE = "pairs"
 _FILE = "pairs.jsonl"
-_FLOOR_OF_LINE = 0.85
-"""TCP reaches 0.96 of a shaped line in the lab; the burn-in notes give 0.85 for rings over RDMA."""
 _RETRANSMITS_MAX = 20.0
 
 
@@ -36,7 +35,9 @@ def run_pairs(scene: Scene) -> LocateVerdict | None:
         intra_rounds=scene.policy.pairs.intra_rounds,
         cross_rounds=scene.policy.pairs.cross_rounds,
         confirm_rounds=scene.policy.pairs.confirm_rounds,
-        floor_bps=_floors(scene, nodes),
+        floor_bps=rail_floors_bps(
+            scene.request.catalog, [scene.request.kind(node) for node in nodes]
+        ),
         counter_limits={"retransmits": _RETRANSMITS_MAX},
     )
     verdict = locate(fabric, rounds.measure, policy)
@@ -49,16 +50,6 @@ def _fabric(nodes: Sequence[Node]) -> Fabric:
     for node in nodes:
         leaves[node.leaf].append(node.name)
     return Fabric(leaves=leaves, rails=min(len(node.rails) for node in nodes))
-
-
-def _floors(scene: Scene, nodes: Sequence[Node]) -> dict[str, float] | None:
-    """A share of the slowest rail's line rate; none where a rate is not known."""
-    rates = [rail.rate_mbit for node in nodes for rail in scene.request.kind(node).rails]
-    known = [rate for rate in rates if rate is not None]
-    if not known or len(known) < len(rates):
-        return None
-    floor = min(known) * 1e6 / 8 * _FLOOR_OF_LINE
-    return {"intra": floor, "cross": floor}
 
 
 @dataclass(kw_only=True)

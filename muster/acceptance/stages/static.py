@@ -93,7 +93,9 @@ def _ask(scene: Scene) -> dict[str, object]:
         "services": list(request.services),
         "shared_marker": f"{request.shared_dir}/{request.shared_marker}",
         "disks": ["/"],
-        "gpu_query": list(GPU_QUERY) if any(t.gpu_count for t in request.types.values()) else [],
+        "gpu_query": list(GPU_QUERY)
+        if any(request.kind(n).gpu_count for n in request.nodes())
+        else [],
         "timeout_s": _TOOL_S,
     }
 
@@ -159,7 +161,7 @@ def _judge(scene: Scene, answers: _Answers, nodes: list[Node]) -> None:
     marker = _head_marker(scene)
     for node in nodes:
         view = NodeView(
-            expected=expected_of(node, scene.request.kind(node)),
+            expected=expected_of(node, scene.request.kind(node), scene.request.catalog),
             facts=facts[node.name],
             status=_status(states, node.name),
             limits=scene.policy.static,
