@@ -269,7 +269,9 @@ def _cells(
             h=13,
             state=state,
             mark="✕" if marked else {"unmeasured": "?", "bad": "!", "low": "–"}.get(state, ""),  # noqa: RUF001
-            title="" if state == "good" else f"{subject} {_rail_name(rail)}: {_say_link(link)}",
+            title=""
+            if state == "good" and not marked
+            else f"{subject} {_rail_name(rail)}: {_say_link(link)}",
         )
 
 

@@ -1,11 +1,15 @@
-"""The verdict on a terminal, and as plain text where there is none."""
+"""The verdict on a terminal, and as plain text where there is none.
+
+Print what these functions return with `console.print(…, crop=False)`: a path that is wider than the
+window is then left whole, to be copied.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +17,7 @@ from muster.fleet import Fleet
 from muster.readiness import ComponentVerdict, NodeReadiness, Readiness, Verdict
 
 _COLLAPSE_ABOVE_NODES = 32
+_WIDTH_MIN = 72
 _STYLE = {
     Verdict.ACCEPTED: "green",
     Verdict.QUARANTINED: "bold red",
@@ -24,7 +29,7 @@ _STYLE = {
 def summarize(
     readiness: Readiness, *, report: Path | None = None, login: str = ""
 ) -> RenderableType:
-    """Return what the end of a run prints: nodes, `ready: …`, what is wrong, where to look.
+    """Return the end of a run: nodes, `ready: …`, what else is wrong, where to look.
 
     A large fleet shows only the nodes that are not accepted, and says how many it leaves out.
     """
@@ -39,18 +44,18 @@ def summarize(
         )
         for node in shown
     ]
-    table = _table(("node", "verdict", "component", "slowest check", "why"), rows)
-    parts: list[RenderableType] = [table] if shown else []
+    columns = ("node", "verdict", "component", "slowest check", "why")
+    parts: list[RenderableType] = [_Table(columns, rows)] if rows else []
     parts += [Text(f"{left_out} more nodes are accepted.")] if left_out else []
     parts.append(_ready_line(readiness))
     parts += [_component_line(part) for part in readiness.fleet if _is_bad(part.verdict)]
-    parts += [] if report is None else [_no_wrap(f"report: {report}")]
-    parts += [_no_wrap(f"log in: {login}")] if login else []
+    parts += [] if report is None else [_whole(f"report: {report}")]
+    parts += [_whole(f"log in: {login}")] if login else []
     return Group(*parts)
 
 
 def show_status(fleet: Fleet, readiness: Readiness | None, *, age: str = "") -> RenderableType:
-    """Return the status table: all nodes that exist, with what the last run said of each.
+    """Return all nodes that exist, with what the last run said of each.
 
     `age` says how old that verdict is ("3 min ago"); a node without one is untested.
     """
@@ -65,11 +70,12 @@ def show_status(fleet: Fleet, readiness: Readiness | None, *, age: str = "") -> 
         row = (component, node.leaf, node.address, node.serial)
         style = _STYLE[verdict]
         rows.append((Text(node.name), Text(verdict.value, style=style), *map(Text, row)))
-    table = _table(("node", "verdict", "component", "leaf", "address", "serial"), rows)
+    columns = ("node", "verdict", "component", "leaf", "address", "serial")
+    parts: list[RenderableType] = [_Table(columns, rows)] if rows else []
     if readiness is None:
-        return Group(table, Text("ready: unknown (no run has reached a verdict)"))
+        return Group(*parts, Text("ready: unknown (no run has reached a verdict)"))
     when = f" ({age})" if age else ""
-    return Group(table, _ready_line(readiness), _no_wrap(f"run: {readiness.run}{when}"))
+    return Group(*parts, _ready_line(readiness), _whole(f"run: {readiness.run}{when}"))
 
 
 def _shown(nodes: Sequence[NodeReadiness]) -> tuple[Sequence[NodeReadiness], int]:
@@ -83,16 +89,22 @@ def _is_bad(verdict: Verdict) -> bool:
     return verdict is not Verdict.ACCEPTED
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
-    """Lay out the columns that say something; a long text goes on below, nothing is cut off."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    filled = [place for place in range(len(columns)) if any(row[place].plain for row in rows)]
-    for place in filled:
-        whole = columns[place] in {"verdict", "slowest check"}
-        table.add_column(columns[place], overflow="fold", no_wrap=whole)
-    for row in rows:
-        table.add_row(*(row[place] for place in filled))
-    return table
+class _Table:
+    """The columns that say something; a long text goes on below, nothing is cut off."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> None:
+        self._table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        filled = [place for place in range(len(columns)) if any(row[place].plain for row in rows)]
+        for place in filled:
+            whole = columns[place] in {"node", "verdict", "component", "slowest check"}
+            self._table.add_column(columns[place], overflow="fold", no_wrap=whole)
+        for row in rows:
+            self._table.add_row(*(row[place] for place in filled))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        # Below this width columns would vanish; the terminal's own wrapping is better than that.
+        width = max(options.max_width, _WIDTH_MIN)
+        yield from console.render(self._table, options.update(width=width, max_width=width))
 
 
 def _slowest(node: NodeReadiness) -> str:
@@ -111,6 +123,6 @@ def _component_line(part: ComponentVerdict) -> Text:
     return Text.assemble(f"{part.component}: ", verdict, f": {words}" if words else "")
 
 
-def _no_wrap(line: str) -> Text:
+def _whole(line: str) -> Text:
     """Keep a path or a command in one piece, so that it can be copied."""
     return Text(line, no_wrap=True, overflow="ignore")
