@@ -19,6 +19,7 @@ ROOT = "muster:cluster"
 
 _UNION_TAGS = {"preset", "table"}
 _SHOWN_MAX = 60
+_SHOWN_BITS_MAX = 128
 _LISTED_MAX = 12
 
 Path = tuple[str | int, ...]
@@ -73,6 +74,8 @@ def shown(value: object) -> str:
         return "an empty list"
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS_MAX:
+        return "a huge number"
     text = repr(value)
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
 
@@ -139,6 +142,8 @@ def _mistake(path: Path, detail: ErrorDetails) -> Mistake:
     context: dict[str, Any] = detail.get("ctx", {})
     found = shown(detail["input"])
     kind = detail["type"]
+    if kind == "invalid_key":
+        return Mistake(path, "unknown key; keys are text")
     if kind == "missing":
         return Mistake(path, "missing; this key is required")
     if kind == "literal_error":

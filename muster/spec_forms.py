@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ZONE_ID = r"^[a-z]{3,5}\d-[a-z]+\d+$"
+ZONE_ID = r"^[a-z]{3,5}\d(-[a-z]+\d+){1,2}$"
 CAPACITY_ID = r"^cr-[0-9a-f]{8,17}$"
 POOL_NAME = r"^[a-z]([a-z0-9-]{0,13}[a-z0-9])?$"
 LAB_NAME = r"^[a-z][a-z0-9]{0,7}$"

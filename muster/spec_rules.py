@@ -15,7 +15,12 @@ from typing import Any
 from muster.catalog import Catalog, InstanceType
 from muster.spec_errors import Mistake, Path, did_you_mean, shown
 
+LAB_NODES_MAX = 64
+"""What one machine carries, and what a lab's address ranges hold with room to spare."""
+
+_NUMBER_MAX = 1e12
 _STAGES = ("infra", "converge", "accept")
+_TARGETS = ("aws", "hosts", "lab")
 _BUYING = {"onDemand": "onDemand", "spot": "spot", "block": "capacityBlock"}
 
 
@@ -36,9 +41,11 @@ class View:
         return value if isinstance(value, str) else ""
 
     def number(self, key: str) -> float:
-        """Return a number, or 0."""
+        """Return a number that can be reckoned with, or 0."""
         value = self.get(key)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return 0
+        return value if -_NUMBER_MAX < value < _NUMBER_MAX else 0
 
     def section(self, key: str) -> View:
         """Return a mapping."""
@@ -95,10 +102,13 @@ def types_are_known(spec: View, facts: Facts) -> Iterator[Mistake]:
     for pool in spec.items("pools"):
         name = pool.text("type")
         found = facts.catalog.types.get(name)
-        if name and found is None:
+        if name and not offered and target in _TARGETS:
+            what = f"the catalog has no types for target {target} yet"
+            yield pool.mistake("type", what, "Use target aws or lab.")
+        elif name and found is None:
             names = offered or tuple(facts.catalog.types)
             yield pool.mistake("type", f"unknown type {shown(name)}", did_you_mean(name, names))
-        elif found and target in {"aws", "hosts", "lab"} and found.target != target:
+        elif found and target in _TARGETS and found.target != target:
             what = f"{name} is a type of target {found.target}, not of {target}"
             yield pool.mistake("type", what, did_you_mean(name, offered))
 
@@ -119,7 +129,7 @@ def storage_fits_target(spec: View, _facts: Facts) -> Iterator[Mistake]:
     homes = {"fsxLustre": "aws", "labDirectory": "lab"}
     for storage in spec.items("storage"):
         kind = storage.text("kind")
-        if kind in homes and target in {"aws", "hosts", "lab"} and homes[kind] != target:
+        if kind in homes and target in _TARGETS and homes[kind] != target:
             yield storage.mistake("kind", f"{kind} needs target {homes[kind]}, not {target}")
         if kind == "fsxLustre":
             for key in ("capacityGiB", "throughput"):
@@ -151,6 +161,15 @@ def lab_has_no_cloud(spec: View, _facts: Facts) -> Iterator[Mistake]:
         for key in ("capacity", "placement"):
             if pool.get(key) is not None:
                 yield pool.mistake(key, "a lab node is not bought or placed", "Remove it.")
+
+
+def lab_holds_the_pools(spec: View, _facts: Facts) -> Iterator[Mistake]:
+    """A lab is one machine."""
+    counts = (pool.number("count") + pool.number("spares") for pool in spec.items("pools"))
+    total = sum(counts)
+    if spec.text("target") == "lab" and total > LAB_NODES_MAX:
+        what = f"{total:g} nodes with spares; a lab has at most {LAB_NODES_MAX}"
+        yield spec.mistake("pools", what, "Lower count or spares.")
 
 
 def aws_says_where(spec: View, _facts: Facts) -> Iterator[Mistake]:
@@ -280,6 +299,7 @@ RULES: tuple[Rule, ...] = (
     storage_fits_target,
     lab_section_needs_lab,
     lab_has_no_cloud,
+    lab_holds_the_pools,
     aws_says_where,
     capacity_is_one,
     capacity_is_sold,

@@ -8,8 +8,8 @@ from muster.catalog import Catalog, InstanceType
 from muster.errors import UsageError
 from muster.lab.model import HEAD_NAME, NetworkWish, NodeWish
 from muster.spec import ClusterSpec, LabSettings, Pool
+from muster.spec_rules import LAB_NODES_MAX
 
-NODES_MAX = 64
 LAB_NAME_MAX = 8
 _UPLINK_HEADROOM = 1.15
 """Uplinks carry all rails of a leaf at once with room for headers, so only a fault slows them."""
@@ -43,8 +43,8 @@ def plan_lab(spec: ClusterSpec, catalog: Catalog, stack: str) -> LabPlan:
     settings = spec.lab or LabSettings()
     lab = settings.name or lab_name(stack)
     places = [(pool, number) for pool in spec.pools for number in range(1, _size(pool) + 1)]
-    if len(places) > NODES_MAX:
-        what = f"{len(places)} nodes with spares; a lab has at most {NODES_MAX}"
+    if len(places) > LAB_NODES_MAX:
+        what = f"{len(places)} nodes with spares; a lab has at most {LAB_NODES_MAX}"
         raise UsageError(
             what, where=f"{stack}: muster:cluster.pools", hint="Lower count or spares."
         )

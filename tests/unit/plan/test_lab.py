@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from muster.catalog import Catalog, load_catalog
 from muster.errors import UsageError
-from muster.plan.lab import NODES_MAX, LabPlan, lab_name, plan_lab
+from muster.plan.lab import LabPlan, lab_name, plan_lab
 from muster.spec import ClusterSpec, parse_spec
+from muster.spec_rules import LAB_NODES_MAX
 
 HOST_NAME = re.compile(r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$")
 
@@ -72,9 +73,11 @@ def test_the_name_of_the_lab_is_that_of_the_stack_unless_given() -> None:
 
 
 def test_more_nodes_than_a_lab_holds_are_refused() -> None:
-    assert len(plan({"gpu": NODES_MAX}).workers) == NODES_MAX
+    full = spec_of({"gpu": LAB_NODES_MAX})
+    assert len(plan_lab(full, load_catalog(), "lab").workers) == LAB_NODES_MAX
+    more = full.model_copy(update={"pools": full.pools + spec_of({"more": 1}).pools})
     with pytest.raises(UsageError, match=r"lab: muster:cluster\.pools: 65 nodes with spares"):
-        plan({"gpu": NODES_MAX, "more": 1})
+        plan_lab(more, load_catalog(), "lab")
 
 
 def test_pools_with_other_rails_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -68,7 +69,7 @@ def mistakes(data: object) -> list[str]:
 
 def changed(base: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     """Return a deep copy of `base` with one value set; "pools.0.count"."""
-    data: dict[str, Any] = json.loads(json.dumps(base))
+    data = copy.deepcopy(base)
     *parents, last = path.split(".")
     place: Any = data
     for part in parents:
@@ -126,6 +127,8 @@ def test_ten_mistakes_give_ten_clear_lines() -> None:
         ),
         (LAB, "pools.0.type", "p5.48xlarge", ".pools[0].type: p5.48xlarge is a type of target aws"),
         (LAB, "pools.0", 5, ".pools[0]: 5; must be a mapping"),
+        (LAB, "target", "hosts", ".pools[0].type: the catalog has no types for target hosts yet"),
+        (LAB, "pools.0.count", 65, ".pools: 65 nodes with spares; a lab has at most 64"),
         (LAB, "pools", [], ".pools: an empty list; must be a list of 1 or more"),
         (LAB, "pools", "gpu", ".pools: 'gpu'; must be a list"),
         (LAB, "target", "lap", ".target: 'lap'; must be aws, hosts or lab. Did you mean lab?"),
@@ -250,6 +253,25 @@ def test_each_mistake_is_said_once_with_its_place(
     assert expected in line
 
 
+@pytest.mark.parametrize("zone", ["use2-az1", "apne1-az4", "use1-dfw2-az1"])
+def test_zone_ids_of_regions_and_local_zones_are_taken(zone: str) -> None:
+    network = parse(changed(AWS, "network.zoneId", zone)).network
+    assert network is not None
+    assert network.zone_id == zone
+
+
+def test_a_key_that_is_no_text_is_unknown() -> None:
+    data: dict[Any, Any] = {**LAB, 5: 6}
+    assert mistakes(data) == ["[5]: unknown key; keys are text"]
+
+
+@pytest.mark.parametrize("digits", [400, 5000], ids=str)
+@pytest.mark.parametrize("path", ["pools.0.count", "pools.0.spares", "budget.maxHourlyUsd"])
+def test_a_huge_number_is_a_mistake_like_any_other(path: str, digits: int) -> None:
+    lines = mistakes(changed(AWS, path, 10**digits))
+    assert all(line.startswith((".pools[0]", ".budget")) for line in lines)
+
+
 def test_efa_on_a_lab_directory_is_a_mistake() -> None:
     storage = [{"mount": "/shared", "kind": "labDirectory", "efa": True}]
     assert mistakes({**LAB, "storage": storage}) == [
@@ -346,7 +368,7 @@ PATHS = [
 
 @given(st.sampled_from(PATHS), ANYTHING)
 def test_no_value_at_any_key_raises_anything_but_a_spec_error(path: str, value: object) -> None:
-    base = json.loads(json.dumps(AWS))
+    base = copy.deepcopy(AWS)
     *parents, last = path.split(".")
     place: Any = base
     for part in parents:
