@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import muster
+from muster.acceptance.campaign import accept as run_campaign
+from muster.acceptance.policy import AcceptancePolicy, for_shared_machine, load_policy
+from muster.acceptance.request import AcceptRequest, Waiver
 from muster.catalog import Catalog
 from muster.clock import Clock
 from muster.converge.converge import ConvergeError
@@ -15,7 +20,11 @@ from muster.converge.options import ConvergeOptions, lab_options
 from muster.fleet import Fleet
 from muster.lock import stack_lock
 from muster.progress import Progress
-from muster.runstore import RunStore
+from muster.remote import SshRemote, control_directory
+from muster.report.write import write_reports
+from muster.runstore import Run, RunStore
+from muster.schedulers.slurm import Slurm
+from muster.spec import PolicyTable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,3 +87,82 @@ def _failed_nodes(error: ConvergeError, fleet: Fleet) -> Mapping[str, str]:
 
 def _options(fleet: Fleet) -> ConvergeOptions:
     return lab_options() if fleet.target == "lab" else ConvergeOptions()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AcceptOrder:
+    """What the spec says of acceptance; `only` limits the tests to some nodes.
+
+    `unconverged` maps nodes on which the playbooks failed to why: such a node is not accepted.
+    """
+
+    wanted: int
+    policy: str | PolicyTable = "quick"
+    waivers: tuple[Waiver, ...] = ()
+    only: frozenset[str] | None = None
+    unconverged: Mapping[str, str] = field(default_factory=dict)
+
+
+def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -> Run:
+    """Prove the fleet and write the run's reports; the verdict is in the run.
+
+    Raises:
+        SchedulerUnavailableError: the scheduler could not be asked, so nothing was tested.
+        MusterError: the stack is in use.
+
+    """
+    store = edges.store
+    with stack_lock(store.directory, clock=edges.clock, progress=progress):
+        run = store.new_run()
+        remote = SshRemote(fleet, control_directory(store.directory))
+        scheduler = Slurm(remote, fleet.head.name, edges.clock)
+        request = AcceptRequest(
+            fleet=fleet,
+            types=edges.catalog.types,
+            policy=policy_of(order.policy, edges.catalog, fleet),
+            wanted=order.wanted,
+            waivers=order.waivers,
+            only=order.only,
+            version=muster.__version__,
+        )
+        run_campaign(
+            request,
+            scheduler=scheduler,
+            remote=remote,
+            run=run,
+            clock=edges.clock,
+            progress=progress,
+        )
+        write_reports(run, fleet)
+    return run
+
+
+def policy_of(wish: str | PolicyTable, catalog: Catalog, fleet: Fleet) -> AcceptancePolicy:
+    """Turn the spec's policy into what to run; nodes that share a machine take turns."""
+    policy = load_policy(wish if isinstance(wish, str) else wish.base, catalog)
+    if not isinstance(wish, str):
+        policy = _with_table(policy, wish)
+    if fleet.target != "lab":
+        return policy
+    rails = catalog.instance_type(fleet.nodes[0].type).rails
+    pair_mbit = float(sum(rail.rate_mbit or 0 for rail in rails))
+    return for_shared_machine(policy, cores=os.cpu_count() or 1, pair_mbit=pair_mbit)
+
+
+def _with_table(policy: AcceptancePolicy, table: PolicyTable) -> AcceptancePolicy:
+    pairs = {"intra_rounds": table.intra_leaf_rounds, "cross_rounds": table.cross_leaf_rounds}
+    group = {"seconds": table.group_seconds}
+    local: dict[str, int | None] = {}
+    if table.local_seconds is not None:
+        local["windows"] = max(2, round(table.local_seconds / policy.local.window_s))
+    return policy.model_copy(
+        update={
+            "pairs": policy.pairs.model_copy(update=_given(pairs)),
+            "group": policy.group.model_copy(update=_given(group)),
+            "local": policy.local.model_copy(update=_given(local)),
+        }
+    )
+
+
+def _given(values: Mapping[str, int | None]) -> dict[str, int]:
+    return {key: value for key, value in values.items() if value is not None}

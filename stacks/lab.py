@@ -33,7 +33,7 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
     nodes, network = _infrastructure(plan)
     fleet = _fleet(plan, stack, nodes, network, catalog)
     outputs: dict[str, Any] = {
-        "fleet": fleet,
+        "fleet": {name: node.output("address") for name, node in nodes.items()},
         "head": nodes[HEAD_NAME].output("address"),
         "ssh": f"muster ssh {stack} {HEAD_NAME}",
         "hourlyUsd": 0,
@@ -45,7 +45,7 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
         ConvergenceArgs(
             stack=stack,
             fleet=fleet,
-            boots={name: node.output("bootId") for name, node in nodes.items()},
+            boots={node.name: nodes[node.name].output("bootId") for node in plan.nodes},
             contents=content_digests(),
         ),
     )
@@ -56,10 +56,11 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
         AcceptanceArgs(
             stack=stack,
             fleet=fleet,
-            wanted=sum(pool.count for pool in spec.pools),
+            wanted=spec.wanted,
             policy=spec.acceptance.model_dump(mode="json", by_alias=True)["policy"],
             waivers=[w.model_dump(mode="json", by_alias=True) for w in spec.acceptance.waivers],
             converged=convergence.output("stamp"),
+            unconverged=convergence.output("failed"),
         ),
     )
     return {
@@ -146,7 +147,7 @@ def _fleet_node(wish: NodeWish, found: dict[str, Any], catalog: Catalog) -> Node
         host_key=found["hostKey"],
         leaf=wish.leaf,
         rails=tuple(
-            Rail(index=index, interface=rail.interface, address=address)
+            Rail(index=index, interface=rail.interface or f"rail{index}", address=address)
             for index, (rail, address) in enumerate(
                 zip(interfaces, found["railAddresses"], strict=True)
             )

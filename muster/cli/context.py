@@ -12,7 +12,7 @@ from muster.fleet import Fleet
 from muster.project import project_directory, store_root
 from muster.remote import SshRemote, control_directory
 from muster.runstore import RunStore
-from muster.spec import ClusterSpec, load_stack_file
+from muster.spec import ClusterSpec, load_stack_file, parse_spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,10 @@ class Context:
         return self.project / "stacks" / f"Pulumi.{self.stack}.yaml"
 
     def spec(self) -> ClusterSpec:
-        """Read and check the spec (errors as `load_stack_file`)."""
-        today = self.clock.now().date()
-        return load_stack_file(self.stack_file, catalog=self.catalog, today=today)
+        """Read and check the spec (errors as `load_stack_file` and `parse_spec`)."""
+        path, today = self.stack_file, self.clock.now().date()
+        data = load_stack_file(path)
+        return parse_spec(data, where=path.name, catalog=self.catalog, today=today)
 
     def remote(self, fleet: Fleet) -> SshRemote:
         """Connect to the fleet's nodes."""

@@ -9,10 +9,10 @@ import typer
 
 from muster.cli.context import Context, open_stack
 from muster.cli.output import AsJson, StackName, print_json
-from muster.cli.summary import print_summary, summary_document
+from muster.cli.summary import print_summary
 from muster.errors import MusterError
 from muster.lab import doctor, teardown
-from muster.plan.lab import LabPlan, lab_name, plan_lab
+from muster.plan.lab import plan_lab
 from muster.remote import close_connections, control_directory
 from muster.spec import ClusterSpec
 
@@ -40,7 +40,7 @@ def up(stack: StackName, *, yes: Yes = False, as_json: AsJson = False) -> None:
     context = open_stack(stack)
     spec = context.spec()
     if spec.target == "lab":
-        doctor.require(nodes=sum(pool.count for pool in spec.pools) + 1)
+        doctor.require(nodes=sum(pool.count + pool.spares for pool in spec.pools) + 1)
     context.engine.ensure_stack(stack)
     cleared = context.engine.clear_dead_lock(stack)
     if cleared:
@@ -65,8 +65,9 @@ def down(stack: StackName, *, yes: Yes = True, as_json: AsJson = False) -> None:
     left: list[str] = []
     if spec.target == "lab" and status == 0:
         # Also what a killed `up` made before it could be written to the state.
-        teardown.remove_lab(lab_name(spec, stack))
-        left = teardown.leftovers(lab_name(spec, stack))
+        lab = plan_lab(spec, context.catalog, stack).lab
+        teardown.remove_lab(lab)
+        left = teardown.leftovers(lab)
         context.store.fleet_path.unlink(missing_ok=True)
     if left:
         what = f"still there after the destroy: {', '.join(left)}"
@@ -86,17 +87,14 @@ def _show_verdict(context: Context, *, as_json: bool) -> None:
     if "accept" not in spec.stages:
         return
     run = context.store.latest()
-    if as_json:
-        print_json(summary_document(run))
-        return
-    print_summary(context, run)
+    print_summary(context, run, as_json=as_json)
 
 
 def _plan_document(context: Context, spec: ClusterSpec) -> dict[str, Any]:
     pools = [pool.model_dump(mode="json", by_alias=True) for pool in spec.pools]
     document: dict[str, Any] = {"stack": context.stack, "target": spec.target, "pools": pools}
     if spec.target == "lab":
-        lab: LabPlan = plan_lab(spec, context.catalog, context.stack)
+        lab = plan_lab(spec, context.catalog, context.stack)
         document["lab"] = lab.lab
         document["leaves"] = {leaf: list(names) for leaf, names in lab.network.leaves.items()}
         document["hourlyUsd"] = 0

@@ -14,6 +14,7 @@ jar = Acceptance(
         policy="quick",
         waivers=[],
         converged="c1",
+        unconverged={},
     ),
 )
 pulumi.export("ready", jar.output("ready"))
