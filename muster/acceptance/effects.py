@@ -207,4 +207,5 @@ def _over_partners(node: str, tests: Iterable[Sample]) -> Effect | None:
     if not values:
         return None
     tests_count = sum(map(len, values.values()))
-    return Effect(median(median(v) for v in values.values()), len(values), tests_count)
+    per_partner = [v[0] if len(v) == 1 else median(v) for v in values.values()]
+    return Effect(median(per_partner), len(values), tests_count)

@@ -70,23 +70,48 @@ def _against_largest(largest: list[str], rest: list[str], turn: int) -> Round:
     return [(largest[(start + seat) % size], node) for seat, node in enumerate(rest)]
 
 
+ATTEMPTS_MAX = 8
+"""Uneven leaves need other starts now and then; thousands of nodes never did."""
+
+
 def _balanced_rounds(leaves: list[list[str]], count: int) -> list[Round]:
     leaf_of = {node: index for index, members in enumerate(leaves) for node in members}
     met: Counter[frozenset[str]] = Counter()
     rested: Counter[str] = Counter()
     rounds = []
     for turn in range(count):
-        seats = _seat(leaves, turn)
-        if len(seats) % 2:
-            resting = min(seats, key=lambda node: rested[node])
-            rested[resting] += 1
-            seats.remove(resting)
-        half = len(seats) // 2
-        pairs = list(zip(seats[:half], seats[half:], strict=True))
-        _swap_repeats(pairs, met=met, leaf_of=leaf_of)
+        pairs = _fewest_repeats(leaves, turn, met=met, leaf_of=leaf_of, rested=rested)
+        paired = {node for pair in pairs for node in pair}
+        rested.update(node for node in leaf_of if node not in paired)
         met.update(frozenset(pair) for pair in pairs)
         rounds.append(pairs)
     return rounds
+
+
+def _fewest_repeats(
+    leaves: list[list[str]],
+    turn: int,
+    *,
+    met: Mapping[frozenset[str], int],
+    leaf_of: Mapping[str, int],
+    rested: Mapping[str, int],
+) -> Round:
+    """Try other starts until nobody meets again, or keep the best of them."""
+    best: Round = []
+    fewest = None
+    for attempt in range(ATTEMPTS_MAX):
+        seats = _seat(leaves, turn + attempt * len(leaves))
+        if len(seats) % 2:
+            seats.remove(min(seats, key=lambda node: rested.get(node, 0)))
+        half = len(seats) // 2
+        pairs = list(zip(seats[:half], seats[half:], strict=True))
+        _swap_repeats(pairs, met=met, leaf_of=leaf_of)
+        repeats = sum(met.get(frozenset(pair), 0) for pair in pairs)
+        if fewest is None or repeats < fewest:
+            best, fewest = pairs, repeats
+        if not fewest:
+            break
+    return best
 
 
 def _seat(leaves: list[list[str]], turn: int) -> list[str]:
