@@ -29,6 +29,7 @@ from muster.spec_forms import (
     POOL_NAME,
     SOFTWARE,
     ZONE_ID,
+    written_day,
 )
 from muster.spec_rules import broken_rules
 
@@ -158,7 +159,9 @@ class PolicyTable(_Section):
 
 def _written_day(value: Any) -> Any:
     """A bare number is no day, though pydantic would read seconds since 1970."""
-    if isinstance(value, str | date):
+    if isinstance(value, str):
+        return written_day(value)
+    if isinstance(value, date):
         return value
     raise PydanticCustomError("date_type", "not a day")
 

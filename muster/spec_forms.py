@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 ZONE_ID = r"^[a-z]{3,5}\d(-[a-z]+\d+){1,2}$"
 CAPACITY_ID = r"^cr-[0-9a-f]{8,17}$"
 POOL_NAME = r"^[a-z]([a-z0-9-]{0,13}[a-z0-9])?$"
@@ -21,3 +23,11 @@ WORDS = {
     SOFTWARE: "a row of the version matrix, as 2026.11",
     CHECK: "the id of a check, as gpu-count",
 }
+
+_REWRITTEN_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) 00:00:00 \+0000 UTC")
+
+
+def written_day(text: str) -> str:
+    """Undo what Pulumi makes of a day without quotes when it rewrites a stack file."""
+    found = _REWRITTEN_DAY.fullmatch(text)
+    return found[1] if found else text

@@ -14,6 +14,7 @@ from typing import Any
 
 from muster.catalog import Catalog, InstanceType
 from muster.spec_errors import Mistake, Path, did_you_mean, shown
+from muster.spec_forms import written_day
 
 LAB_NODES_MAX = 64
 """What one machine carries, and what a lab's address ranges hold with room to spare."""
@@ -287,7 +288,8 @@ def _day(value: object) -> date | None:
     if isinstance(value, date):
         return value
     try:
-        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+        day = written_day(value) if isinstance(value, str) else ""
+        return datetime.fromisoformat(day).date() if day else None
     except ValueError:
         return None
 
