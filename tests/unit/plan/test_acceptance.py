@@ -46,6 +46,12 @@ def test_every_key_of_the_table_has_its_effect() -> None:
     assert found.group.seconds == 10 * base.group.seconds
 
 
+def test_a_table_that_went_through_json_means_the_same() -> None:
+    table = PolicyTable.model_validate({"pairSeconds": 7})
+    written = table.model_dump(mode="json", by_alias=True)
+    assert plan_policy(written, CATALOG) == plan_policy(table, CATALOG)
+
+
 def test_a_table_that_the_spec_would_refuse_is_refused() -> None:
     with pytest.raises(ValidationError, match="sometimes"):
         plan_policy({"base": "sometimes"}, CATALOG)
