@@ -108,7 +108,7 @@ class _Steps:
     def __init__(self, progress: Progress, title: str) -> None:
         self._progress = progress
         self._title = title
-        self._line = "start"
+        self._line = ""
         self._ticks_s = 0
 
     def line(self, text: str) -> None:
@@ -116,7 +116,8 @@ class _Steps:
 
     def tick(self) -> None:
         self._ticks_s += 1
-        self._progress(f"{self._title} {self._ticks_s} s: {self._line}")
+        said = f": {self._line}" if self._line else ""
+        self._progress(f"{self._title}, {self._ticks_s} s{said}")
 
 
 def _build(argv: list[str], timeout_s: float, progress: Progress, title: str) -> None:
@@ -158,10 +159,9 @@ def _bake(base: Path, images: Path, digest: str, progress: Progress) -> None:
     """Make the lab node's tree from the plain one."""
     temporary = images / f"tmp.{digest}"
     root = temporary / "root"
-    temporary.mkdir()
-    progress("image: copy the Debian tree")
-    copy = ["cp", "-a", "--reflink=auto", str(base), str(root)]
-    _build(copy, _BAKE_TIMEOUT_S, progress, "image: copy")
+    root.mkdir(parents=True)
+    copy = ["cp", "-a", "--reflink=auto", f"{base}/.", str(root)]
+    _build(copy, _BAKE_TIMEOUT_S, progress, "image: copy the Debian tree")
     argv = ["sh", str(RECIPE / "bake.sh"), str(root), str(RECIPE / "files"), str(FAKEGPU)]
     argv += [str(ALLREDUCE)] if ALLREDUCE.is_file() else []
     _build(argv, _BAKE_TIMEOUT_S, progress, "image: bake")

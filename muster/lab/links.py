@@ -46,9 +46,10 @@ class Change:
 
 @dataclass(slots=True)
 class Difference:
-    """What is not as planned in one namespace, and the batch text that repairs it."""
+    """What is not as planned in one namespace: links to delete, and batch text that repairs it."""
 
     problems: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
     ip: list[str] = field(default_factory=list)
     tc: list[str] = field(default_factory=list)
 
@@ -191,7 +192,8 @@ def difference(
     for name, link in found.items():
         stray = stray_prefix is not None and name.startswith(stray_prefix) and name not in names
         if stray and link.kind in {"veth", "bridge"}:
-            result.add(f"{name} should not be there", ip=f"link del dev {name}")
+            result.add(f"{name} should not be there")
+            result.strays.append(name)
     for link in planned:
         _compare(link, found.get(link.name), found, result)
     return result

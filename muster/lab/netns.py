@@ -95,6 +95,7 @@ def apply(plan: Mapping[str, Sequence[Link]], strays: Mapping[str, str]) -> None
     """Make namespaces as planned, one after the other: a veth made in one appears in another."""
     for netns, links in plan.items():
         todo = difference(links, read(netns), strays.get(netns))
+        delete_links(netns, todo.strays)
         batch(netns, "ip", todo.ip)
         batch(netns, "tc", todo.tc)
 

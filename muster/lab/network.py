@@ -123,12 +123,19 @@ def _claim_range(paths: LabPaths) -> str:
 
 
 def _release_range(paths: LabPaths) -> None:
+    """Remove the range's blackhole route and its entry, found even if the lab's files are gone."""
     registry = paths.root / "ranges.json"
     with locked(paths.root / "locks" / "ranges.lock"):
-        if registry.is_file():
-            taken = json.loads(registry.read_text(encoding="utf-8"))
-            taken.pop(paths.lab, None)
-            write_atomic(registry, json.dumps(taken, indent=2, sort_keys=True) + "\n")
+        taken = json.loads(registry.read_text(encoding="utf-8")) if registry.is_file() else {}
+        if paths.lab not in taken:
+            return
+        shell.run(["ip", "route", "del", *_blackhole(taken.pop(paths.lab))], timeout_s=_TIMEOUT_S)
+        write_atomic(registry, json.dumps(taken, indent=2, sort_keys=True) + "\n")
+
+
+def _blackhole(cidr: str) -> list[str]:
+    """Words of the route that keeps traffic from the default gateway if the bridge is gone."""
+    return ["blackhole", cidr, "metric", "4000000"]
 
 
 def _present(paths: LabPaths, wish: NetworkWish) -> list[str]:
@@ -169,9 +176,7 @@ def ensure_network(wish: NetworkWish, project: Path | None = None) -> Network:
         netns.ensure(paths.fabric_netns)
         plan = _bent_plan(paths, wish, cidr, nodes)
         netns.apply(plan, {paths.fabric_netns: _FABRIC_STRAY})
-        # With the bridge gone, traffic must not go to the default gateway.
-        argv = ["ip", "route", "replace", "blackhole", cidr, "metric", "4000000"]
-        shell.must_run(argv, timeout_s=_TIMEOUT_S)
+        shell.must_run(["ip", "route", "replace", *_blackhole(cidr)], timeout_s=_TIMEOUT_S)
         network = _network(wish, cidr)
         netns.require_route(addresses.management_address(cidr, 0), paths.bridge)
     return network
@@ -242,9 +247,5 @@ def remove_network(lab: str) -> None:
             netns.remove(name)
     ours = [name for name in netns.read("") if name.startswith(paths.prefix)]
     netns.delete_links("", ours)
-    found = load_network(paths)
-    if found is not None:
-        argv = ["ip", "route", "del", "blackhole", found[1].management_cidr, "metric", "4000000"]
-        shell.run(argv, timeout_s=_TIMEOUT_S)
     paths.network_file.unlink(missing_ok=True)
     _release_range(paths)
