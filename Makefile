@@ -3,7 +3,6 @@
 .PHONY: help setup packages python lab down test test-unit check bench docs lock clean
 SHELL := /bin/sh
 BIN := .venv/bin
-SCRIPTS := .ci/run tools/host-packages tools/find-python tools/pulumi_wrapper.sh
 
 # No option may write an index, a folder or a host of the machine that runs it into the lock.
 PIN := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe \
@@ -38,14 +37,8 @@ test: setup ## Run every test; those that need root say so and are skipped witho
 test-unit: python ## Run the tests that need no root and no network
 	@$(BIN)/pytest tests/unit tests/golden $(ARGS)
 
-check: python ## Lint, formatting, types, shell, Ansible, and the rules of the repository
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/yamllint --strict .
-	$(BIN)/ansible-lint
-	@if command -v shellcheck > /dev/null; then shellcheck $(SCRIPTS); else echo "shellcheck is not installed: the shell scripts were not checked"; fi
-	$(BIN)/pytest -q tests/unit/test_tidy.py
+check: python ## Lint, formatting, types, YAML, Ansible, shell, and the rules of the repository
+	@tools/check
 
 bench: setup ## Measure the lab: image, nodes, converge, acceptance (root, many minutes)
 	@$(BIN)/python benchmarks/lab.py $(ARGS)
