@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.catalog import load_catalog
-from muster.spec import ClusterSpec, SpecError, json_schema, load_stack_file, parse_spec
+from muster.spec import ClusterSpec, SpecError, load_stack_file, parse_spec
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "spec"
@@ -381,26 +379,3 @@ def test_no_value_at_any_key_raises_anything_but_a_spec_error(path: str, value: 
         place = place[int(part)] if part.isdigit() else place[part]
     place[int(last) if last.isdigit() else last] = value
     assert all("\n" not in line for line in lines_or_none(base))
-
-
-def test_the_json_schema_in_the_docs_is_this_one() -> None:
-    path = ROOT / "docs" / "reference" / "spec.schema.json"
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    assert kept == json_schema(), "write json_schema() to docs/reference/spec.schema.json"
-
-
-def test_every_key_of_the_schema_is_described_in_the_docs() -> None:
-    text = (ROOT / "docs" / "reference" / "spec.md").read_text(encoding="utf-8")
-    schema = json_schema()
-    for section in [schema, *schema["$defs"].values()]:
-        for key, about in section.get("properties", {}).items():
-            assert f"`{key}`" in text, key
-            assert about.get("description"), key
-
-
-def test_the_example_in_the_docs_is_good() -> None:
-    text = (ROOT / "docs" / "reference" / "spec.md").read_text(encoding="utf-8")
-    examples = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
-    assert examples
-    for example in examples:
-        parse(yaml.safe_load(example)["config"]["muster:cluster"])
