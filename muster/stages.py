@@ -10,7 +10,7 @@ from pathlib import Path
 
 import muster
 from muster.acceptance.campaign import accept as run_campaign
-from muster.acceptance.policy import AcceptancePolicy, for_shared_machine, load_policy
+from muster.acceptance.policy import AcceptancePolicy, for_shared_machine
 from muster.acceptance.request import AcceptRequest, Waiver
 from muster.catalog import Catalog
 from muster.clock import Clock
@@ -19,6 +19,7 @@ from muster.converge.converge import converge as run_playbooks
 from muster.converge.options import ConvergeOptions, lab_options
 from muster.fleet import Fleet
 from muster.lock import stack_lock
+from muster.plan.acceptance import plan_policy
 from muster.progress import Progress
 from muster.remote import SshRemote, control_directory
 from muster.report.write import write_reports
@@ -118,7 +119,7 @@ def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -
         scheduler = Slurm(remote, fleet.head.name, edges.clock)
         request = AcceptRequest(
             fleet=fleet,
-            types=edges.catalog.types,
+            catalog=edges.catalog,
             policy=policy_of(order.policy, edges.catalog, fleet),
             wanted=order.wanted,
             waivers=order.waivers,
@@ -139,30 +140,9 @@ def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -
 
 def policy_of(wish: str | PolicyTable, catalog: Catalog, fleet: Fleet) -> AcceptancePolicy:
     """Turn the spec's policy into what to run; nodes that share a machine take turns."""
-    policy = load_policy(wish if isinstance(wish, str) else wish.base, catalog)
-    if not isinstance(wish, str):
-        policy = _with_table(policy, wish)
+    policy = plan_policy(wish, catalog)
     if fleet.target != "lab":
         return policy
     rails = catalog.instance_type(fleet.nodes[0].type).rails
     pair_mbit = float(sum(rail.rate_mbit or 0 for rail in rails))
     return for_shared_machine(policy, cores=os.cpu_count() or 1, pair_mbit=pair_mbit)
-
-
-def _with_table(policy: AcceptancePolicy, table: PolicyTable) -> AcceptancePolicy:
-    pairs = {"intra_rounds": table.intra_leaf_rounds, "cross_rounds": table.cross_leaf_rounds}
-    group = {"seconds": table.group_seconds}
-    local: dict[str, int | None] = {}
-    if table.local_seconds is not None:
-        local["windows"] = max(2, round(table.local_seconds / policy.local.window_s))
-    return policy.model_copy(
-        update={
-            "pairs": policy.pairs.model_copy(update=_given(pairs)),
-            "group": policy.group.model_copy(update=_given(group)),
-            "local": policy.local.model_copy(update=_given(local)),
-        }
-    )
-
-
-def _given(values: Mapping[str, int | None]) -> dict[str, int]:
-    return {key: value for key, value in values.items() if value is not None}

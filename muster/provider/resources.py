@@ -114,7 +114,7 @@ class ConvergenceArgs:
 
     stack: pulumi.Input[str]
     fleet: pulumi.Input[Mapping[str, Any]]
-    boots: pulumi.Input[Mapping[str, str]]
+    boots: pulumi.Input[Mapping[str, pulumi.Input[str]]]
     contents: pulumi.Input[Mapping[str, str]]
 
 
