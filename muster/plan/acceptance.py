@@ -24,7 +24,7 @@ def plan_policy(
     changes: dict[str, Any] = {
         "name": f"{base.name}, changed",
         "local": {**base.local.model_dump(), **_local(wanted, base)},
-        "pairs": {**base.pairs.model_dump(), **_pairs(wanted, base)},
+        "pairs": {**base.pairs.model_dump(), **_pairs(wanted)},
         "group": {**base.group.model_dump(), **_group(wanted, base)},
     }
     return AcceptancePolicy.model_validate({**base.model_dump(), **changes})
@@ -37,16 +37,14 @@ def _local(wanted: PolicyTable, base: AcceptancePolicy) -> dict[str, Any]:
     return {"windows": wanted.local_windows, "node_seconds": base.local.node_seconds * growth}
 
 
-def _pairs(wanted: PolicyTable, base: AcceptancePolicy) -> dict[str, Any]:
+def _pairs(wanted: PolicyTable) -> dict[str, Any]:
+    """Return the changes; a round's deadline follows from its seconds by itself."""
     changes: dict[str, Any] = {
         "intra_rounds": wanted.intra_leaf_rounds,
         "cross_rounds": wanted.cross_leaf_rounds,
         "confirm_rounds": wanted.confirm_rounds,
         "seconds": wanted.pair_seconds,
     }
-    if wanted.pair_seconds is not None:
-        both_ways_s = 2 * (wanted.pair_seconds - base.pairs.seconds)
-        changes["round_seconds"] = base.pairs.round_seconds + max(0, both_ways_s)
     return {key: value for key, value in changes.items() if value is not None}
 
 

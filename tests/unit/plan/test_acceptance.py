@@ -41,7 +41,7 @@ def test_every_key_of_the_table_has_its_effect() -> None:
     pairs = found.pairs
     assert (pairs.intra_rounds, pairs.cross_rounds, pairs.confirm_rounds) == (1, 2, 3)
     assert (pairs.seconds, found.local.windows, found.group.iterations) == (7, 12, 50)
-    assert pairs.round_seconds == base.pairs.round_seconds + 2 * (7 - base.pairs.seconds)
+    assert pairs.round_s == base.pairs.round_s + 2 * (7 - base.pairs.seconds)
     assert found.local.node_seconds == 2 * base.local.node_seconds
     assert found.group.seconds == 10 * base.group.seconds
 
@@ -65,6 +65,6 @@ def test_no_deadline_is_shorter_than_the_preset_allows_or_the_test_takes(
         {"pairSeconds": seconds, "localWindows": windows, "groupIterations": iterations}
     )
     found, base = plan_policy(table, CATALOG), load_policy("quick", CATALOG)
-    assert found.pairs.round_seconds >= max(base.pairs.round_seconds, 2 * seconds)
+    assert found.pairs.round_s >= max(base.pairs.round_s, 2 * seconds)
     assert found.local.node_seconds >= max(base.local.node_seconds, windows * base.local.window_s)
     assert found.group.seconds >= base.group.seconds
