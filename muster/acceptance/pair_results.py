@@ -67,8 +67,8 @@ def _rail_plan(fleet: Fleet, client: str, server: str, rail: int, number: int) -
         "server_address": theirs.address,
         "client_interface": ours.interface,
         "server_interface": theirs.interface,
-        # Another port each round: what is left of an earlier round answers nobody.
-        "port": _FIRST_PORT + (number * 64 + rail) % _PORTS,
+        # Other ports each round: what is left of an earlier round answers nobody.
+        "ports": [_FIRST_PORT + (number * 128 + rail * 2 + way) % _PORTS for way in (0, 1)],
     }
 
 

@@ -52,12 +52,23 @@ class LocalPolicy(_Table):
 class PairsPolicy(_Table):
     """How pairs are measured. `at_once` 0: all pairs of a round at the same time."""
 
+    @property
+    def test_s(self) -> float:
+        """Return the longest that one direction may take."""
+        return self.seconds + self.test_margin_s
+
+    @property
+    def round_s(self) -> float:
+        """Return the deadline of a round: past it, a node that wrote nothing hangs."""
+        return self.connect_s + 2 * self.test_s + self.launch_s
+
     intra_rounds: int = Field(ge=0)
     cross_rounds: int = Field(ge=0)
     confirm_rounds: int = Field(ge=0)
     seconds: int = Field(ge=1)
     connect_s: float = Field(gt=0)
-    round_seconds: float = Field(gt=0)
+    test_margin_s: float = Field(gt=0)
+    launch_s: float = Field(gt=0)
     at_once: int = Field(default=0, ge=0)
 
 

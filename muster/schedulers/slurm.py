@@ -173,6 +173,8 @@ def step_command(step: Step) -> str:
         "immediate": str(_START_S),
         "chdir": "/",
         "input": "none",
+        # A job has slurmd's limits, not those of the login that this command happens to come from.
+        "propagate": "NONE",
         "kill-on-bad-exit": "0",
         "wait": "0",
         "mpi": step.mpi or "none",

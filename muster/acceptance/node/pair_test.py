@@ -4,7 +4,7 @@ usage: pair_test.py PLAN.json [NODE_NAME]
 
 PLAN: {"round": 0, "seconds": 1, "connect_s": 4, "test_s": 8, "pairs": [{"client": name,
 "server": name, "rails": [{"rail": 0, "client_address": a, "server_address": b,
-"client_interface": i, "server_interface": j, "port": 18500}]}]}.
+"client_interface": i, "server_interface": j, "ports": [18500, 18501]}]}]}, one port a direction.
 A test lasts for `seconds`, not for a number of bytes: a link at a tenth of its rate is then slow,
 not unfinished. Per rail the client sends to the server, then the server to the client: two
 directions at once would share one TCP connection's pace and tell nothing. Prints one JSON document
@@ -58,21 +58,32 @@ def connected(record: dict[str, Any]) -> bool:
 def client_argv(plan: dict[str, Any], rail: dict[str, Any], direction: str) -> list[str]:
     """Command line of one direction, bound to the rail's own address."""
     argv = ["iperf3", "--json", "-c", rail["server_address"], "-B", rail["client_address"]]
-    argv += ["-p", str(rail["port"]), "-t", str(plan["seconds"])]
+    argv += ["-p", port(rail, direction), "-t", str(plan["seconds"])]
     return [*argv, "-R"] if direction == "reverse" else argv
+
+
+def port(rail: dict[str, Any], direction: str) -> str:
+    """Each direction has a server of its own: one that just ended a test refuses the next."""
+    return str(rail["ports"][_DIRECTIONS.index(direction)])
+
+
+def limit_s(plan: dict[str, Any]) -> float:
+    """How long a node's whole part may take."""
+    return float(plan["connect_s"]) + 2 * float(plan["test_s"])
 
 
 def as_client(plan: dict[str, Any], rail: dict[str, Any]) -> list[dict[str, Any]]:
     """Both directions of one rail; waits for the server a bounded time."""
+    begin = time.monotonic()
     tests = []
     for direction in _DIRECTIONS:
         argv = client_argv(plan, rail, direction)
-        begin = time.monotonic()
         attempts, record = 0, {}
         while attempts == 0 or time.monotonic() - begin < float(plan["connect_s"]):
             attempts += 1
             started = time.monotonic()
-            record = run(argv, float(plan["test_s"]))
+            left = limit_s(plan) - (started - begin)
+            record = run(argv, min(left, float(plan["test_s"])))
             record["duration_s"] = round(time.monotonic() - started, 3)
             if connected(record):
                 break
@@ -81,18 +92,20 @@ def as_client(plan: dict[str, Any], rail: dict[str, Any]) -> list[dict[str, Any]
     return tests
 
 
+def serve(plan: dict[str, Any], rail: dict[str, Any], direction: str) -> dict[str, Any]:
+    """Serve one client, then the server is gone."""
+    argv = ["iperf3", "--json", "-s", "-1", "-B", rail["server_address"]]
+    record = run([*argv, "-p", port(rail, direction)], limit_s(plan))
+    # What the server saw is in the client's output; its own is kept where it failed.
+    if record["rc"] == 0:
+        record["stdout"] = ""
+    return {"rail": rail["rail"], "direction": direction, **record}
+
+
 def as_server(plan: dict[str, Any], rail: dict[str, Any]) -> list[dict[str, Any]]:
-    """Serve both directions of one rail; one client each, then the server is gone."""
-    argv = ["iperf3", "--json", "-s", "-1", "-B", rail["server_address"], "-p", str(rail["port"])]
-    end = time.monotonic() + 2 * (float(plan["connect_s"]) + float(plan["test_s"]))
-    tests = []
-    for direction in _DIRECTIONS:
-        record = run(argv, end - time.monotonic())
-        # What the server saw is in the client's output; its own is kept where it failed.
-        if record["rc"] == 0:
-            record["stdout"] = ""
-        tests.append({"rail": rail["rail"], "direction": direction, **record})
-    return tests
+    """Serve both directions of one rail."""
+    with ThreadPoolExecutor(max_workers=len(_DIRECTIONS)) as pool:
+        return list(pool.map(lambda direction: serve(plan, rail, direction), _DIRECTIONS))
 
 
 def counters(interface: str) -> dict[str, int]:

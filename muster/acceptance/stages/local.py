@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from muster.acceptance.bench import Bench, parse_bench
+from muster.acceptance.bench import Bench, better, parse_bench
 from muster.acceptance.checks import cpu_gemm, disk_throughput, gemm_repeat, memory_bandwidth
 from muster.acceptance.checks.against_peers import Yardstick
 from muster.acceptance.facts import Problem
@@ -39,7 +39,7 @@ def run_local(scene: Scene) -> None:
         for node in slow:
             scene.progress(f"accept 2/4: {node.name} again, alone")
             again = _measure(scene, [node.name], f"local-{node.name}-{attempt}")
-            benches[node.name] = _better(benches.get(node.name), again[node.name])
+            benches[node.name] = better(benches.get(node.name), again[node.name])
         findings = _judge_all(scene, nodes, benches)
     for node in nodes:
         for finding in findings[node.name]:
@@ -87,19 +87,6 @@ def _measure(scene: Scene, names: list[str], name: str) -> dict[str, Bench | Pro
         kept = text or f"{step.command}\n{step.stdout}{step.stderr}{harvest.errors.get(node, '')}"
         scene.run.save_evidence(node, f"{name}.json" if text else f"{name}.txt", kept)
     return {node: parse_bench(text) for node, text in harvest.results.items()}
-
-
-def _better(first: Bench | Problem | None, second: Bench | Problem) -> Bench | Problem:
-    """Alone, a node shows what it can: the second try holds, unless it broke.
-
-    A mismatch seen once stays: silent corruption rarely repeats.
-    """
-    if isinstance(second, Problem):
-        return first or second
-    corrupt = isinstance(first, Bench) and any(
-        not isinstance(g, Problem) and g.mismatches for g in first.gemm.values()
-    )
-    return first if isinstance(first, Bench) and corrupt else second
 
 
 def _judge_all(

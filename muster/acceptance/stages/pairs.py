@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -22,6 +22,7 @@ from muster.readiness import Verdict
 _STAGE = "pairs"
 _FILE = "pairs.jsonl"
 _RETRANSMITS_MAX = 20.0
+_SILENT_MAX = 2
 
 
 def run_pairs(scene: Scene) -> LocateVerdict | None:
@@ -59,8 +60,8 @@ class _Rounds:
     scene: Scene
     leaf_of: dict[str, str]
     number: int = 0
-    silent: set[str] = field(default_factory=set)
-    """Nodes that wrote no result: they are asked no more, so that they hold nobody up again."""
+    silent: Counter[str] = field(default_factory=Counter)
+    """How often a node wrote no result: after some, it is asked no more and holds nobody up."""
     outcomes: list[PairOutcome] = field(default_factory=list)
     command: str = ""
 
@@ -68,7 +69,8 @@ class _Rounds:
         """Measure one round."""
         scene = self.scene
         scene.progress(f"accept 3/4: pair tests, round {self.number + 1}, {len(pairs)} links")
-        usable = set(scene.usable(self.leaf_of)) - self.silent
+        hung = {name for name, times in self.silent.items() if times >= _SILENT_MAX}
+        usable = set(scene.usable(self.leaf_of)) - hung
         able = [p for p in pairs if p.a in usable and p.b in usable]
         found = [o for batch in self._batches(able) for o in self._run(batch)]
         found += [
@@ -100,7 +102,7 @@ class _Rounds:
             number=self.number,
             seconds=policy.seconds,
             connect_s=policy.connect_s,
-            test_s=policy.seconds + policy.connect_s / 2,
+            test_s=policy.test_s,
         )
         names = sorted({name for pair in pairs for name in (pair.a, pair.b)})
         name = f"pairs-{self.number}-{names[0]}"
@@ -109,14 +111,14 @@ class _Rounds:
             names,
             program="pair_test.py",
             ask=plan,
-            deadline_s=policy.round_seconds,
+            deadline_s=policy.round_s,
         )
         step = harvest.step
         self.command = step.command
         scene.run.event("step", stage=name, rc=step.rc, timed_out=step.timed_out, nodes=names)
         for node, text in harvest.results.items():
             if text is None:
-                self.silent.add(node)
+                self.silent[node] += 1
                 scene.run.save_evidence(node, f"{name}.txt", step.stdout + step.stderr)
             elif any(p["client"] == node for p in plan["pairs"]):
                 scene.run.save_evidence(node, f"pairs-{self.number}.json", text)
