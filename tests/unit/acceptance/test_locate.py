@@ -140,6 +140,16 @@ def test_loss_on_an_uplink_blames_no_node() -> None:
         assert "retransmits" in verdict.leaves["leaf2"].reason
 
 
+def test_what_is_slow_and_loses_packets_is_named_once() -> None:
+    for seed in SEEDS:
+        slow_rail = run(LAB, seed, rails={("n2", 1): 0.8}, retransmits={("n2", 1): 364}, **QUIET)
+        assert not_accepted(slow_rail) == {"n2": ("quarantined", "rail:1")}, seed
+        part = ("leaf1", 1)
+        uplink = run(LAB, seed, uplinks={part: 0.75}, uplink_retransmits={part: 300}, **QUIET)
+        assert not_accepted(uplink) == {}, seed
+        assert leaves_at_fault(uplink) == ["leaf:leaf1 rail:1"], seed
+
+
 def test_without_counters_a_fleet_is_judged_by_speed() -> None:
     fleet = SimulatedFleet(fabric=LAB, seed=0, retransmits={("n2", 0): 160})
 
