@@ -14,15 +14,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from muster.findings import Finding
 from muster.fleet import Fleet
-from muster.readiness import Readiness
+from muster.readiness import Readiness, Verdict
 from muster.report.drawing import draw_fabric
+from muster.report.excerpt import Excerpt, excerpt_about, pair_table
 from muster.report.links import measure_links
 from muster.report.matrix import SYMBOLS, build_matrix, node_names, state_of
-from muster.report.model import CUT_SHORT, Event, PairValue
+from muster.report.model import CUT_SHORT, PAIRS_FILE, Event, PairValue
 from muster.report.problems import Problem, build_problems
+from muster.report.reason import lead_of
 from muster.report.strips import AXIS_Y, HEIGHT, WIDTH, check_strips, pair_strips
 
 _TEMPLATES = Path(__file__).parents[2] / "templates" / "report"
+_NAMED_MAX = 8
+_VERDICTS = {"pass": "Ready", "fail": "Not ready", "unknown": "Not proved ready"}
+_EVENTS_MAX = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +46,8 @@ class Header:
     verdict: str
     state: str
     reason: str
+    details: str
+    """All of the reason, where it is long."""
     symbol: str
     stack: str
     run: str
@@ -65,8 +72,15 @@ def render_html(
     `evidence` maps the paths that findings cite to the text there. `simulated` says that the GPUs
     and links are stand-ins, so that no number here speaks of real hardware.
     """
-    problems = build_problems(fleet, readiness, findings, events, evidence or {})
     links = measure_links(measurements, fleet.leaves())
+
+    def show(finding: Finding, path: str) -> Excerpt | None:
+        if path == PAIRS_FILE and finding.node:
+            return pair_table(finding.node, measurements, links)
+        text = (evidence or {}).get(path, "")
+        return excerpt_about(text, f"{finding.check} {finding.summary}") if text else None
+
+    problems = build_problems(fleet, readiness, findings, events, show)
     strips = (*check_strips(findings), *pair_strips(measurements, links))
     script = _script()
     return (
@@ -82,7 +96,10 @@ def render_html(
             measured=bool(measurements),
             strips=strips,
             strip_size={"width": WIDTH, "height": HEIGHT, "axis_y": AXIS_Y},
-            timeline=[(f"{e.ts:%H:%M:%S}", e.kind, _say_data(e.data)) for e in events],
+            timeline=[
+                (f"{e.ts:%H:%M:%S}", e.kind, _say_data(e.data)) for e in events[:_EVENTS_MAX]
+            ],
+            events_left_out=max(len(events) - _EVENTS_MAX, 0),
             symbols=SYMBOLS,
             simulated=simulated,
             script=script,
@@ -119,6 +136,7 @@ def _header(
             verdict="No verdict",
             state="unknown",
             reason=f"{CUT_SHORT[0].upper()}{CUT_SHORT[1:]}; nothing here proves a node.{last}",
+            details="",
             symbol=SYMBOLS["unknown"],
             stack=fleet.stack,
             run=run_id,
@@ -126,11 +144,13 @@ def _header(
             duration="",
             target=fleet.target,
         )
-    state = "pass" if readiness.ready else "fail"
+    state = "pass" if readiness.ready else _state_of_not_ready(readiness)
+    lead = lead_of(readiness.reason)
     return Header(
-        verdict="Ready" if readiness.ready else "Not ready",
+        verdict=_VERDICTS[state],
         state=state,
-        reason=readiness.reason,
+        reason=lead,
+        details="" if lead == readiness.reason else readiness.reason,
         symbol=SYMBOLS[state],
         stack=readiness.stack,
         run=readiness.run,
@@ -138,6 +158,13 @@ def _header(
         duration=_say_duration(readiness.time - events[0].ts) if events else "",
         target=fleet.target,
     )
+
+
+def _state_of_not_ready(readiness: Readiness) -> str:
+    """Tell what is known to be bad from what could only not be shown to be good."""
+    verdicts = {n.verdict for n in readiness.nodes} | {c.verdict for c in readiness.fleet}
+    unproved = verdicts <= {Verdict.ACCEPTED, Verdict.UNTESTED} and Verdict.UNTESTED in verdicts
+    return "unknown" if unproved else "fail"
 
 
 def _say_duration(took: timedelta) -> str:
@@ -180,7 +207,11 @@ def _anchors(problems: Sequence[Problem]) -> dict[str, str]:
 
 
 def _say_data(data: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in sorted(data.items())
-    )
+    return ", ".join(f"{key} {_say_value(value)}" for key, value in sorted(data.items()))
+
+
+def _say_value(value: Any) -> str:
+    if not isinstance(value, list):
+        return lead_of(str(value))
+    named = ", ".join(map(str, value[:_NAMED_MAX])) or "none"
+    return f"{named} and {len(value) - _NAMED_MAX} more" if len(value) > _NAMED_MAX else named

@@ -18,6 +18,12 @@ PAIRS_FILE = "pairs.jsonl"
 EVENTS_FILE = "events.jsonl"
 CUT_SHORT = "the run was cut short before it reached a verdict"
 
+_DEEDS = {
+    "reserved": "kept in the reservation, out of users' reach",
+    "not-drained": "not drained",
+    "resumed": "let back in to be tested",
+}
+
 PairKind = Literal["intra", "cross"]
 """Both nodes at one leaf, or the path goes over the spine."""
 
@@ -47,6 +53,16 @@ class Event:
     ts: datetime
     kind: str
     data: Mapping[str, Any]
+
+    @property
+    def deed(self) -> str:
+        """What was done, in words."""
+        return _DEEDS.get(self.kind, self.kind)
+
+    @property
+    def reason(self) -> str:
+        """Why it was done, where that was noted."""
+        return str(self.data.get("reason", ""))
 
     def concerns(self, subject: str) -> bool:
         """Was it done to this node or component?"""

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from muster.findings import Finding, Outcome
 from muster.fleet import Fleet
-from muster.readiness import NodeReadiness, Readiness, Verdict
+from muster.readiness import ComponentVerdict, NodeReadiness, Readiness, Verdict
 from muster.report.advice import Step, next_steps, say_component
+from muster.report.excerpt import Excerpt
 from muster.report.matrix import SYMBOLS, node_names, state_of, worst_state
 from muster.report.model import Event, waiver_of
 from muster.report.units import against, readable
 
-_EXCERPT_LINES = 14
-_EXCERPT_COLUMNS = 240
+_EXCERPTS_MAX = 2
+_ROUTINE = {"step", "accepted", "invalid-pair-test", "begun"}
+"""Events that happen to all nodes alike: they are in the timeline, and say nothing on a card."""
 _GROUP_FROM_NODES = 4
 _NAMED_MAX = 6
 _ORDER = ("quarantined", "suspect", "untested", "", "accepted", "waived")
 
 
+Show = Callable[[Finding, str], Excerpt | None]
+"""Called with a finding and a path that it cites; returns what to show of that file."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """A file of the run's directory; `excerpt` is "" where it could not be read."""
+    """A file of the run's directory; `excerpt` is None where there is nothing to show of it."""
 
     path: str
-    excerpt: str
-    lines_cut: int
+    excerpt: Excerpt | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +48,8 @@ class Exhibit:
     rc: int | None
     waiver: str
     evidence: tuple[Evidence, ...]
+    more_evidence: tuple[str, ...]
+    """Paths of further files."""
 
     @property
     def symbol(self) -> str:
@@ -95,21 +102,21 @@ def build_problems(
     readiness: Readiness | None,
     findings: Sequence[Finding],
     events: Sequence[Event],
-    evidence: Mapping[str, str],
+    show: Show,
 ) -> tuple[Problem, ...]:
     """Collect the cards, worst first; many nodes with the same trouble share one."""
     bad: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.outcome is not Outcome.PASS:
             bad[finding.node].append(finding)
-    shared = _fabric_problems(fleet.stack, readiness, bad.pop("", []), evidence)
+    shared = _fabric_problems(fleet.stack, readiness, bad.pop("", []), show)
     judged = {} if readiness is None else {n.node: n for n in readiness.nodes}
     subjects = [
         _subject(name, judged.get(name), bad.get(name, []))
         for name in node_names(fleet, readiness, findings)
     ]
     groups = _grouped([s for s in subjects if _worth_a_card(s, ended=readiness is not None)])
-    cards = [_node_problem(fleet.stack, group, events, evidence) for group in groups]
+    cards = [_node_problem(fleet.stack, group, events, show) for group in groups]
     return tuple(sorted([*shared, *cards], key=lambda p: _ORDER.index(p.verdict)))
 
 
@@ -148,7 +155,7 @@ def _node_problem(
     stack: str,
     group: Sequence[_Subject],
     events: Sequence[Event],
-    evidence: Mapping[str, str],
+    show: Show,
 ) -> Problem:
     first = group[0]
     nodes = tuple(subject.name for subject in group)
@@ -160,9 +167,9 @@ def _node_problem(
         state=_state(first.verdict, first.findings),
         nodes=nodes,
         reasons=_not_said(first.reasons, first.findings),
-        exhibits=tuple(_exhibit(f, evidence) for f in first.findings),
+        exhibits=tuple(_exhibit(f, show) for f in first.findings),
         others=tuple((s.name, _own_words(s)) for s in group[1:]),
-        events=tuple(e for e in events if any(e.concerns(node) for node in nodes)),
+        events=_deeds(events, nodes),
         steps=next_steps(
             stack=stack,
             nodes=nodes,
@@ -171,6 +178,13 @@ def _node_problem(
             checks=checks,
         ),
     )
+
+
+def _deeds(events: Sequence[Event], nodes: Sequence[str]) -> tuple[Event, ...]:
+    """Return what was done to these nodes; of a thing done again, the last time."""
+    own = [e for e in events if e.kind not in _ROUTINE and any(e.concerns(n) for n in nodes)]
+    last = {(e.kind, str(e.data.get("node", ""))): e for e in own}
+    return tuple(sorted(last.values(), key=lambda e: e.ts))
 
 
 def _title(nodes: Sequence[str]) -> str:
@@ -183,7 +197,7 @@ def _title(nodes: Sequence[str]) -> str:
 
 def _not_said(reasons: Sequence[str], findings: Sequence[Finding]) -> tuple[str, ...]:
     """Leave out reasons that a finding's summary repeats word for word."""
-    said = {finding.summary for finding in findings}
+    said = {f.summary for f in findings} | {f"{f.check}: {f.summary}" for f in findings}
     return tuple(reason for reason in reasons if reason not in said)
 
 
@@ -203,12 +217,11 @@ def _fabric_problems(
     stack: str,
     readiness: Readiness | None,
     findings: Sequence[Finding],
-    evidence: Mapping[str, str],
+    show: Show,
 ) -> list[Problem]:
     """One card per component that is not accepted; findings go to the component they name."""
-    verdicts = {} if readiness is None else {c.component: c for c in readiness.fleet}
-    bad = [name for name, c in verdicts.items() if c.verdict is not Verdict.ACCEPTED]
-    by_component: dict[str, list[Finding]] = {name: [] for name in bad}
+    verdicts = _worst_by_component(() if readiness is None else readiness.fleet)
+    by_component: dict[str, list[Finding]] = {name: [] for name in verdicts}
     for finding in findings:
         by_component.setdefault(finding.component or "fleet", []).append(finding)
     return [
@@ -217,10 +230,25 @@ def _fabric_problems(
             component,
             verdict=verdicts[component].verdict.value if component in verdicts else "",
             reasons=_not_said(verdicts[component].evidence, own) if component in verdicts else (),
-            exhibits=tuple(_exhibit(f, evidence) for f in own),
+            exhibits=tuple(_exhibit(f, show) for f in own),
         )
         for component, own in by_component.items()
     ]
+
+
+def _worst_by_component(parts: Sequence[ComponentVerdict]) -> dict[str, ComponentVerdict]:
+    """Join what is said of the same component; what is accepted is no problem."""
+    found: dict[str, ComponentVerdict] = {}
+    for part in parts:
+        if part.verdict is Verdict.ACCEPTED:
+            continue
+        known = found.get(part.component, part)
+        found[part.component] = ComponentVerdict(
+            component=part.component,
+            verdict=min(known.verdict, part.verdict, key=lambda v: _ORDER.index(v.value)),
+            evidence=tuple(dict.fromkeys([*known.evidence, *part.evidence])),
+        )
+    return found
 
 
 def _fabric_problem(
@@ -253,7 +281,8 @@ def _fabric_problem(
     )
 
 
-def _exhibit(finding: Finding, evidence: Mapping[str, str]) -> Exhibit:
+def _exhibit(finding: Finding, show: Show) -> Exhibit:
+    shown = finding.evidence[:_EXCERPTS_MAX]
     return Exhibit(
         check=finding.check,
         state=state_of(finding),
@@ -263,7 +292,8 @@ def _exhibit(finding: Finding, evidence: Mapping[str, str]) -> Exhibit:
         cmd=finding.cmd,
         rc=finding.rc,
         waiver=waiver_of(finding),
-        evidence=tuple(_excerpt(path, evidence.get(path, "")) for path in finding.evidence),
+        evidence=tuple(Evidence(path=p, excerpt=show(finding, p)) for p in shown),
+        more_evidence=finding.evidence[_EXCERPTS_MAX:],
     )
 
 
@@ -281,12 +311,3 @@ def _numbers(finding: Finding) -> list[tuple[str, str]]:
         source = f" ({finding.floor_source})" if finding.floor_source else ""
         found.append(("floor", readable(finding.floor, unit) + source))
     return found
-
-
-def _excerpt(path: str, text: str) -> Evidence:
-    lines = text.splitlines()
-    shown = [
-        line if len(line) <= _EXCERPT_COLUMNS else line[:_EXCERPT_COLUMNS] + " …"
-        for line in lines[:_EXCERPT_LINES]
-    ]
-    return Evidence(path=path, excerpt="\n".join(shown), lines_cut=len(lines) - len(shown))

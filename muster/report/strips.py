@@ -164,7 +164,8 @@ def _domain(values: Sequence[float], whole: float, floor: float | None) -> tuple
     if floor is not None and low - reach <= floor <= high + reach:
         low, high = min(low, floor), max(high, floor)
     margin = (high - low) * 0.04 or 0.5
-    return low - margin, high + margin
+    # Nothing below zero is drawn where nothing is measured there.
+    return max(low - margin, 0.0) if min(values) >= 0 else low - margin, high + margin
 
 
 def _limit(floor: float, middle: float, unit: str, x: float) -> Label:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from muster.fleet import Fleet
 from muster.readiness import ComponentVerdict, NodeReadiness, Readiness, Verdict
+from muster.report.reason import lead_of
 
 _COLLAPSE_ABOVE_NODES = 32
 _WIDTH_MIN = 72
@@ -114,7 +115,8 @@ def _slowest(node: NodeReadiness) -> str:
 def _ready_line(readiness: Readiness) -> Text:
     style = "bold green" if readiness.ready else "bold red"
     word = "true" if readiness.ready else "false"
-    return Text.assemble("ready: ", (word, style), f" ({readiness.reason})")
+    # What follows the lead is in the table above and the components below.
+    return Text.assemble("ready: ", (word, style), f" ({lead_of(readiness.reason)})")
 
 
 def _component_line(part: ComponentVerdict) -> Text:

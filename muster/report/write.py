@@ -11,10 +11,10 @@ from muster.findings import Finding, Outcome
 from muster.fleet import Fleet
 from muster.report.html import render_html
 from muster.report.junit import render_junit
-from muster.report.model import load_events, load_pairs
+from muster.report.model import PAIRS_FILE, load_events, load_pairs
 from muster.runstore import Run
 
-_EVIDENCE_BYTES_MAX = 16_384
+_EVIDENCE_BYTES_MAX = 65_536
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +60,7 @@ def read_evidence(run: Run, findings: Sequence[Finding]) -> dict[str, str]:
     shows the path alone.
     """
     wanted = {p for f in findings if f.outcome is not Outcome.PASS for p in f.evidence}
+    wanted.discard(PAIRS_FILE)  # shown as a table, from load_pairs
     base = run.directory.resolve()
     texts: dict[str, str] = {}
     for relative in sorted(wanted):

@@ -61,7 +61,7 @@ def slow_rail() -> Sample:
             floor=4.0e6,
             floor_source="limits.yaml: lab rail",
             params={"rail": 1},
-            evidence=(path,),
+            evidence=("pairs.jsonl", path),
             cmd="srun -w gpu-3,gpu-6 -N2 /shared/muster/bin/3f/pair_test.py --rail 1",
             rc=0,
         ),

@@ -246,3 +246,45 @@ def test_unknown_node_is_never_folded_away_among_the_good() -> None:
 def test_five_hundred_nodes_stay_below_two_megabytes() -> None:
     html = html_of(scenarios.many(nodes=512, per_leaf=16, rails=8))
     assert len(html) < 2_000_000
+
+
+def test_untested_alone_is_not_proved_ready_rather_than_bad() -> None:
+    html = html_of(scenarios.unknowns())
+    assert "<h1>Not proved ready</h1>" in html
+    assert '<header class="banner unknown">' in html
+
+
+def test_one_quarantined_node_among_untested_is_not_ready() -> None:
+    bad = {
+        "gpu-1": judged("gpu-1", Verdict.UNTESTED, ""),
+        "gpu-2": judged("gpu-2", Verdict.QUARANTINED, "node"),
+    }
+    fleet = make_fleet()
+    readiness = make_readiness(fleet, bad=bad, ready=False)
+    html = html_of(Sample(fleet=fleet, readiness=readiness, findings=()))
+    assert "<h1>Not ready</h1>" in html
+
+
+def test_event_without_a_reason_is_shown_by_what_it_did() -> None:
+    sample = scenarios.slow_rail()
+    events = (*sample.events, event(80, "reserved", nodes=["gpu-3"]), event(81, "step", rc=0))
+    html = html_of(replace(sample, events=events))
+    assert "kept in the reservation, out of users&#39; reach</li>" in html
+
+
+def test_step_of_all_nodes_is_in_the_timeline_and_on_no_card() -> None:
+    sample = scenarios.slow_rail()
+    names = [node.name for node in sample.fleet.nodes]
+    html = html_of(replace(sample, events=(event(1, "step", nodes=names, rc=0),)))
+    assert html.count("<li>Nothing.</li>") == 1
+    assert '<th scope="row">step</th>' in html
+
+
+def test_long_reason_is_led_by_its_first_part_and_kept_whole_below() -> None:
+    sample = scenarios.many()
+    assert sample.readiness
+    reason = "59 of 64 nodes accepted; " + "; ".join(f"gpu-{n} suspect" for n in range(40))
+    readiness = sample.readiness.model_copy(update={"reason": reason})
+    html = html_of(replace(sample, readiness=readiness))
+    assert '<p class="reason">59 of 64 nodes accepted</p>' in html
+    assert reason in html

@@ -21,7 +21,7 @@ from tests.unit.report.sample import (
 
 def problems_of(sample: Sample) -> tuple[Problem, ...]:
     return build_problems(
-        sample.fleet, sample.readiness, sample.findings, sample.events, sample.evidence
+        sample.fleet, sample.readiness, sample.findings, sample.events, lambda _f, _p: None
     )
 
 
@@ -127,3 +127,13 @@ def test_components_are_read_and_said() -> None:
     assert say_component("gpu:6") == "GPU 6"
     assert say_component("node") == ""
     assert say_component("fleet") == "fleet"
+
+
+def test_several_verdicts_on_the_fleet_share_a_card_with_the_worst_of_them() -> None:
+    parts = (
+        ComponentVerdict(component="fleet", verdict=Verdict.UNTESTED, evidence=("no all-reduce",)),
+        ComponentVerdict(component="fleet", verdict=Verdict.SUSPECT, evidence=("all fail limits",)),
+    )
+    (card,) = problems_of(a_sample(parts=parts))
+    assert card.verdict == "suspect"
+    assert card.reasons == ("no all-reduce", "all fail limits")
