@@ -23,6 +23,7 @@ from muster.progress import Progress
 
 _IDLE_TIMEOUT_S = 300
 _KEPT_EVENTS = frozenset({"runner_on_failed", "runner_on_unreachable", "playbook_on_stats"})
+_NOT_WORK = frozenset({"meta", "ansible.builtin.meta", "ansible.builtin.validate_argument_spec"})
 _TASK_STARTS = frozenset({"playbook_on_task_start", "playbook_on_handler_task_start"})
 
 Event = Mapping[str, Any]
@@ -93,7 +94,7 @@ class _Follower(threading.Thread):
         self._progress = progress
         self._total = total
         self._verb = "check" if check else "converge"
-        self._started = 0
+        self._tasks_begun = 0
 
     def run(self) -> None:
         """Follow until None comes."""
@@ -106,12 +107,11 @@ class _Follower(threading.Thread):
     def _line(self, event: Event) -> str:
         data = event.get("event_data") or {}
         kind = event.get("event")
-        task = data.get("task", "")
-        if kind == "playbook_on_task_start":
-            self._started += 1
-            return f"{self._verb} {min(self._started, self._total)}/{self._total}: {task}"
-        if kind == "playbook_on_handler_task_start":
-            return f"{self._verb} {min(self._started, self._total)}/{self._total}: {task}"
+        task = " : ".join(part for part in (data.get("role"), data.get("task")) if part)
+        if kind in _TASK_STARTS and data.get("task_action") not in _NOT_WORK:
+            if "/handlers/" not in str(data.get("task_path")):
+                self._tasks_begun += 1
+            return f"{self._verb} {min(self._tasks_begun, self._total)}/{self._total}: {task}"
         if kind in {"runner_on_failed", "runner_on_unreachable"}:
             return f"{self._verb}: {data.get('host')} failed at {task}"
         return ""

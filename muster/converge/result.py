@@ -70,7 +70,7 @@ class EventReader:
             case "runner_on_unreachable":
                 self._failures.append(_failure(data))
             case "runner_on_ok" if (data.get("res") or {}).get("changed"):
-                self._changed.append(f"{data.get('host')}: {data.get('task')}")
+                self._changed.append(f"{data.get('host')}: {_task(data)}")
             case "playbook_on_stats":
                 self._stats = data
             case _:
@@ -134,9 +134,13 @@ def _silent_problem(name: str, hosts: Mapping[str, HostCounts]) -> str:
 def _failure(data: Mapping[str, Any]) -> TaskFailure:
     return TaskFailure(
         host=str(data.get("host", "")),
-        task=str(data.get("task", "")),
+        task=_task(data),
         message=_message(data.get("res") or {}),
     )
+
+
+def _task(data: Mapping[str, Any]) -> str:
+    return " : ".join(str(data[key]) for key in ("role", "task") if data.get(key))
 
 
 def _message(res: Mapping[str, Any]) -> str:

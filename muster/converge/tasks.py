@@ -11,8 +11,8 @@ import yaml
 def count_tasks(playbook: Path) -> int:
     """Count the tasks that Ansible starts in a run where no handler fires.
 
-    Each play counts its roles' tasks and one check of arguments per role; `import_role` and
-    `import_tasks` are followed. Skipped tasks count, as Ansible starts them too.
+    `import_role` and `import_tasks` are followed. Skipped tasks count, as Ansible starts them too;
+    checks of arguments and `meta` do not, they ask nothing of a host.
     """
     roles = playbook.parent / "roles"
     return sum(_play(play, roles) for play in _load(playbook))
@@ -29,8 +29,7 @@ def _play(play: dict[str, Any], roles: Path) -> int:
 
 def _role(role: str, entry_point: str, roles: Path) -> int:
     folder = roles / role / "tasks"
-    # The check of arguments (argument_specs) is a task of its own.
-    return 1 + _tasks(_load(folder / f"{entry_point}.yml"), folder, roles)
+    return _tasks(_load(folder / f"{entry_point}.yml"), folder, roles)
 
 
 def _tasks(tasks: list[dict[str, Any]], folder: Path, roles: Path) -> int:

@@ -11,6 +11,7 @@ import shlex
 import stat
 import subprocess  # noqa: TID251 this module runs on a node, without muster
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ options:
       - Command that reads the new files below C({root}) before any is put in place.
       - A non-zero exit status refuses them all.
     type: str
+  unit:
+    description:
+      - Service that has to be restarted, or told to read again, after a change.
+      - Where an earlier run was cut off between writing and that, the task reports changed again.
+    type: str
 author: muster
 """
 
@@ -41,6 +47,7 @@ EXAMPLES = r"""
   rendered_files:
     files:
       - {path: /etc/slurm/slurm.conf, src: slurm.conf, owner: root, group: root, mode: "0644"}
+    unit: slurmctld
 """
 
 RETURN = r"""
@@ -51,6 +58,9 @@ paths:
 """
 
 _VALIDATION_TIMEOUT_S = 30
+_SYSTEMCTL_TIMEOUT_S = 30
+# Below /run: a reboot starts every service anew, so nothing is pending after it.
+PENDING = Path("/run/muster/pending")
 
 Entry = dict[str, Any]
 
@@ -140,11 +150,41 @@ def validate(files: list[Entry], command: str) -> None:
             raise RefusedError(message)
 
 
-def apply(files: list[Entry], *, check: bool, command: str | None = None) -> list[str]:
+def mark_pending(unit: str) -> None:
+    """Note, before the first file is written, that the service will not know of the change yet."""
+    PENDING.mkdir(parents=True, exist_ok=True)
+    now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+    (PENDING / unit).write_text(str(now_us), encoding="ascii")
+
+
+def is_pending(unit: str, *, check: bool) -> bool:
+    """Has the service not been started again since its files were written?"""
+    marker = PENDING / unit
+    if not marker.is_file():
+        return False
+    done = subprocess.run(
+        ["systemctl", "show", "--value", "--property=ActiveEnterTimestampMonotonic", unit],
+        capture_output=True,
+        text=True,
+        timeout=_SYSTEMCTL_TIMEOUT_S,
+        check=True,
+    )
+    if int(done.stdout.strip() or 0) <= int(marker.read_text(encoding="ascii").strip() or 0):
+        return True
+    if not check:
+        marker.unlink()
+    return False
+
+
+def apply(
+    files: list[Entry], *, check: bool, command: str | None = None, unit: str | None = None
+) -> list[str]:
     """Return the paths that changed (or would); raises RefusedError before the first change."""
     changed = [entry for entry in files if differences(entry)]
     if changed and command:
         validate([e for e in files if e.get("content_base64") is not None], command)
+    if changed and unit and not check:
+        mark_pending(unit)
     if not check:
         for entry in changed:
             put(entry)
@@ -157,16 +197,19 @@ def main() -> None:
         argument_spec={
             "files": {"type": "list", "elements": "dict", "required": True},
             "validate": {"type": "str"},
+            "unit": {"type": "str"},
         },
         supports_check_mode=True,
     )
+    check, unit = module.check_mode, module.params["unit"]
     try:
         paths = apply(
-            module.params["files"], check=module.check_mode, command=module.params["validate"]
+            module.params["files"], check=check, command=module.params["validate"], unit=unit
         )
+        pending = bool(unit) and is_pending(unit, check=check)
     except (RefusedError, OSError, subprocess.SubprocessError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(paths), paths=paths)
+    module.exit_json(changed=bool(paths) or pending, paths=paths)
 
 
 if __name__ == "__main__":
