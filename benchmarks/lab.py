@@ -1,12 +1,12 @@
-"""How long does the lab take? Image, whole `up`, its stages, a no-op `up`, `down`; per fleet size.
+"""How long does the lab take? Image, whole `up`, its stages, a no-op `up`, `down`; by fleet size.
 
     .venv/bin/python benchmarks/lab.py --sizes 4,8,16 --runs 3 [--image]
 
 Every run brings a lab of its own (name `bench`) up from nothing with `muster up`, as a person
 would, and destroys it again. Times of stages come from the engine's own state (when each resource
-was made), so they are those of one and the same `up`. Prints one row per size with the median and the range over the
-runs, in seconds and per node. With --image the image is built anew first, in a directory of its
-own; its packages are downloaded, so that time is the network's as well.
+was made), so they are those of one and the same `up`. Prints one column per size: the median and
+the range over the runs in seconds, and the median per node. With --image the image is built anew
+first, in a directory of its own; its packages are downloaded, so that time is the network's too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-import yaml
+from muster.project import own_environment, project_with_stack
 
 PROJECT = Path(__file__).parents[1]
-MUSTER = Path(sys.executable).parent / "muster"
 PULUMI = Path(sys.executable).parent / "pulumi"
 STACK = "bench"
 NODES_PER_LEAF = 2
@@ -60,19 +59,21 @@ def _arguments() -> argparse.Namespace:
 
 def _measure(size: int) -> Mapping[str, float]:
     with tempfile.TemporaryDirectory(prefix="muster-bench.") as directory:
-        work = Path(directory)
-        environ = _environ(work)
-        stack_file = PROJECT / "stacks" / f"Pulumi.{STACK}.yaml"
-        stack_file.write_text(_spec(size), encoding="utf-8")
+        project = Path(directory)
+        cluster = {
+            "target": "lab",
+            "pools": [{"name": "gpu", "type": "lab.8gpu", "count": size}],
+            "lab": {"name": STACK, "nodesPerLeaf": NODES_PER_LEAF},
+        }
+        project_with_stack(project, STACK, cluster)
         try:
             begin = datetime.now(UTC)
-            whole_s = _timed("up", STACK, "--yes", environ=environ)
-            stages = _stages(begin, environ)
-            quiet_s = _timed("converge", STACK, environ=environ)
-            no_op_s = _timed("up", STACK, "--yes", environ=environ)
+            whole_s = _timed("up", STACK, "--yes", project=project)
+            stages = _stages(begin, project)
+            quiet_s = _timed("converge", STACK, project=project)
+            no_op_s = _timed("up", STACK, "--yes", project=project)
         finally:
-            down_s = _timed("down", STACK, environ=environ)
-            stack_file.unlink()
+            down_s = _timed("down", STACK, project=project)
     return {
         **stages,
         "whole up": whole_s,
@@ -82,37 +83,19 @@ def _measure(size: int) -> Mapping[str, float]:
     }
 
 
-def _spec(size: int) -> str:
-    cluster = {
-        "target": "lab",
-        "pools": [{"name": "gpu", "type": "lab.8gpu", "count": size}],
-        "lab": {"name": STACK, "nodesPerLeaf": NODES_PER_LEAF},
-    }
-    return yaml.safe_dump({"config": {"muster:cluster": cluster}})
-
-
-def _environ(work: Path) -> dict[str, str]:
-    (work / "state").mkdir()
-    return {
-        **os.environ,
-        "MUSTER_STORE": str(work / "store"),
-        "PULUMI_BACKEND_URL": f"file://{work}/state",
-        "PULUMI_HOME": str(work / "home"),
-        "PULUMI_CONFIG_PASSPHRASE": "",
-    }
-
-
-def _timed(*words: str, environ: Mapping[str, str]) -> float:
+def _timed(*words: str, project: Path) -> float:
     begin = time.monotonic()
-    _run([str(MUSTER), *words], environ)
+    _run(
+        [sys.executable, "-m", "muster.cli.main", *words], cwd=project, env=own_environment(project)
+    )
     return time.monotonic() - begin
 
 
-def _run(argv: list[str], environ: Mapping[str, str]) -> str:
+def _run(argv: list[str], *, cwd: Path, env: Mapping[str, str]) -> str:
     done = subprocess.run(
         argv,
-        cwd=PROJECT,
-        env=dict(environ),
+        cwd=cwd,
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         timeout=UP_TIMEOUT_S,
@@ -123,9 +106,10 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def _stages(begin: datetime, environ: Mapping[str, str]) -> dict[str, float]:
+def _stages(begin: datetime, project: Path) -> dict[str, float]:
     """Return the seconds of each stage of the first `up`."""
-    state = json.loads(_run([str(PULUMI), "stack", "export", "--stack", STACK], environ))
+    export = [str(PULUMI), "stack", "export", "--stack", STACK]
+    state = json.loads(_run(export, cwd=project, env=own_environment(project)))
     made: dict[str, datetime] = {}
     for resource in state["deployment"]["resources"]:
         if "created" in resource:
@@ -143,9 +127,8 @@ def _image_s() -> float:
     """Build the image from nothing, in a directory of its own."""
     program = "from muster.lab.image import ensure_image; ensure_image(lambda line: None)"
     with tempfile.TemporaryDirectory(prefix="muster-bench.", dir="/var/lib") as directory:
-        environ = {**os.environ, "MUSTER_LAB_ROOT": directory}
         begin = time.monotonic()
-        _run([sys.executable, "-c", program], environ)
+        _run([sys.executable, "-c", program], cwd=PROJECT, env={"MUSTER_LAB_ROOT": directory})
         return time.monotonic() - begin
 
 
