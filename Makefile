@@ -26,7 +26,7 @@ lab: ## Bring up the lab: one head and 8 GPU nodes, accepted (root)
 	@command -v python3 > /dev/null || tools/host-packages
 	@python3 muster/lab/privileges.py
 	@$(MAKE) --no-print-directory setup
-	@$(BIN)/muster up lab
+	@$(BIN)/muster up lab --yes
 
 down: ## Take the lab down, leaving nothing
 	@$(BIN)/muster down lab
