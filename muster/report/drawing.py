@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from muster.fleet import Fleet
 from muster.readiness import Readiness, Verdict
-from muster.report.advice import component_kinds
 from muster.report.links import KINDS, Links, LinkValue, Rail
+from muster.report.marks import bad_leaves, bad_rails, node_marks, spine_mark
 from muster.report.matrix import SYMBOLS
 from muster.report.units import against, readable, scale_for
 
@@ -97,13 +97,13 @@ def draw_fabric(fleet: Fleet, readiness: Readiness | None, links: Links) -> Draw
         leaves=fleet.leaves(),
         rails=rails,
         links=links,
-        node_marks=_node_marks(readiness),
-        bad_rails=frozenset(_bad_rails(readiness, rails)),
-        bad_leaves=frozenset(leaf for leaf, _ in _bad_leaves(readiness, rails)),
+        node_marks=node_marks(readiness),
+        bad_rails=frozenset(bad_rails(readiness, rails)),
+        bad_leaves=frozenset(leaf for leaf, _ in bad_leaves(readiness, rails)),
         bad_uplinks=frozenset(
-            (leaf, rail) for leaf, named in _bad_leaves(readiness, rails) for rail in named
+            (leaf, rail) for leaf, named in bad_leaves(readiness, rails) for rail in named
         ),
-        spine_mark=_spine_mark(readiness),
+        spine_mark=spine_mark(readiness),
         factor=factor,
     )
     wide = len(fleet.nodes) * max(len(rails), 1) <= _WIDE_LINKS_MAX
@@ -354,41 +354,3 @@ def _say_references(links: Links) -> str:
             low, high = readable(min(found), "B/s"), readable(max(found), "B/s")
             parts.append(f"{words[kind]} {low if low == high else f'{low} to {high}'}")
     return ", ".join(parts)
-
-
-def _node_marks(readiness: Readiness | None) -> dict[str, str]:
-    nodes = () if readiness is None else readiness.nodes
-    return {n.node: n.verdict.value for n in nodes if n.verdict is not Verdict.ACCEPTED}
-
-
-def _bad_rails(readiness: Readiness | None, rails: Sequence[Rail]) -> Iterable[tuple[str, Rail]]:
-    for node in () if readiness is None else readiness.nodes:
-        if node.verdict is not Verdict.ACCEPTED:
-            for rail in _named_rails(node.component, rails):
-                yield node.node, rail
-
-
-def _bad_leaves(
-    readiness: Readiness | None, rails: Sequence[Rail]
-) -> Iterable[tuple[str, tuple[Rail, ...]]]:
-    """Leaves that a verdict names, with the rails it names; all rails where it names none."""
-    for part in () if readiness is None else readiness.fleet:
-        if part.verdict is Verdict.ACCEPTED:
-            continue
-        for kind, name in component_kinds(part.component):
-            if kind == "leaf":
-                yield name, tuple(_named_rails(part.component, rails)) or tuple(rails)
-
-
-def _spine_mark(readiness: Readiness | None) -> str:
-    """Return the verdict on what lies between leaves: "spine", or "leaf0-leaf1 path"."""
-    for part in () if readiness is None else readiness.fleet:
-        kinds = {kind for kind, _ in component_kinds(part.component)}
-        if part.verdict is not Verdict.ACCEPTED and kinds & {"spine", "path"}:
-            return part.verdict.value
-    return ""
-
-
-def _named_rails(component: str, rails: Sequence[Rail]) -> list[Rail]:
-    named = {name for kind, name in component_kinds(component) if kind == "rail"}
-    return [rail for rail in rails if str(rail) in named]

@@ -50,6 +50,8 @@ class Matrix:
     rows: tuple[Row, ...]
     clean_rows: tuple[Row, ...]
     """Rows folded away in a large fleet, since all of their checks passed."""
+    together: tuple[tuple[Cell, str, str], ...]
+    """(cell, check, summary) of what was checked on the fleet as a whole."""
 
 
 def node_names(
@@ -94,6 +96,7 @@ def build_matrix(fleet: Fleet, readiness: Readiness | None, findings: Sequence[F
         stages=tuple((stage, len(group)) for stage, group in checks.items()),
         checks=tuple(check for group in checks.values() for check in group),
         rows=tuple(row for row in rows if not (fold and row.clean)),
+        together=tuple((_cell(f.check, [f]), f.check, f.summary) for f in findings if not f.node),
         clean_rows=tuple(_without_titles(row) for row in rows if fold and row.clean),
     )
 

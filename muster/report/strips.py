@@ -136,7 +136,7 @@ def _strip(
         return round(_LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT), 1)
 
     parts = [f"{len(values)} {what}", f"median {readable(middle, unit)}"]
-    parts.append(f"spread (MAD) {readable(spread, unit)}")
+    parts.append(f"spread (MAD) {readable(spread, unit).removeprefix('+')}")
     return Strip(
         title=title,
         caption=" · ".join(parts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _PREFIXES = {"B/s": _LARGE, "B": _LARGE, "bit/s": _LARGE, "FLOP/s": _LARGE, "s": _SMALL}
 _RATIO = "deviation"
 

@@ -288,3 +288,11 @@ def test_long_reason_is_led_by_its_first_part_and_kept_whole_below() -> None:
     html = html_of(replace(sample, readiness=readiness))
     assert '<p class="reason">59 of 64 nodes accepted</p>' in html
     assert reason in html
+
+
+def test_check_of_the_fleet_as_a_whole_is_listed_with_its_outcome() -> None:
+    sample = scenarios.healthy()
+    whole = finding("", "group-allreduce", summary="8 ranks, all sums right")
+    html = html_of(replace(sample, findings=(*sample.findings, whole)))
+    place = html.index("8 ranks, all sums right")
+    assert '<span class="mark pass">✓</span><code>group-allreduce</code> ' in html[:place]

@@ -17,6 +17,7 @@ from muster.report.units import against, readable
         (1234567.0, "", "1.23e+06"),
         (123456.7, "things", "123457 things"),
         (0.0004, "s", "400 µs"),
+        (5.81e-07, "s", "581 ns"),
         (12.0, "s", "12 s"),
         (-0.8, "deviation from the fleet's median", "−80 %"),  # noqa: RUF001
     ],
