@@ -78,7 +78,8 @@ class GroupPolicy(_Table):
     bytes: int = Field(ge=8)
     iterations: int = Field(ge=1)
     seconds: float = Field(gt=0)
-    mpi: str = "pmix"
+    mpi: str
+    attempts: int = Field(ge=1)
 
 
 class AcceptancePolicy(_Table):

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from muster.acceptance.checks import slurm_registration
 from muster.acceptance.checks.registry import ALL, GROUPS, STAGES
 from muster.acceptance.locate_model import LocateVerdict
 from muster.acceptance.request import Waiver
@@ -180,8 +181,12 @@ def _said(finding: Finding) -> str:
 
 
 def _component(fails: Sequence[Finding]) -> str:
-    """Return the part that all fails name, else the whole node."""
-    parts = {f.component for f in fails}
+    """Return the part that all fails name, else the whole node.
+
+    What the scheduler did about a node follows from other faults: it names no part of its own.
+    """
+    causes = [f for f in fails if f.check != slurm_registration.CHECK] or fails
+    parts = {f.component for f in causes}
     return parts.pop() if len(parts) == 1 else "node"
 
 

@@ -34,7 +34,7 @@ def _fields(line: str) -> dict[str, str]:
     marks = list(_FIELD.finditer(line))
     ends = [mark.start() for mark in marks[1:]] + [len(line)]
     found: dict[str, str] = {}
-    for mark, end in zip(marks, ends, strict=True):
+    for mark, end in zip(marks, ends, strict=False):
         found.setdefault(mark.group(1), line[mark.end() : end].strip())
     return found
 
