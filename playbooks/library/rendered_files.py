@@ -36,8 +36,10 @@ options:
     type: str
   unit:
     description:
-      - Service that has to be restarted, or told to read again, after a change.
-      - Where an earlier run was cut off between writing and that, the task reports changed again.
+      - Service that reads the files. The task also reports a change where the service does not run,
+        is not enabled, or has not been started since its files were written (an earlier run was cut
+        off), so that one handler brings it to where it should be, and a run without changes asks
+        each host once.
     type: str
 author: muster
 """
@@ -55,6 +57,10 @@ paths:
   description: What was changed, or would be in check mode.
   returned: always
   type: list
+due:
+  description: Why the unit has to be started or restarted; empty where it need not.
+  returned: always
+  type: str
 """
 
 _VALIDATION_TIMEOUT_S = 30
@@ -157,23 +163,30 @@ def mark_pending(unit: str) -> None:
     (PENDING / unit).write_text(str(now_us), encoding="ascii")
 
 
-def is_pending(unit: str, *, check: bool) -> bool:
-    """Has the service not been started again since its files were written?"""
-    marker = PENDING / unit
-    if not marker.is_file():
-        return False
+def due(unit: str, *, check: bool) -> str:
+    """Say why the service has to be started or restarted; empty where it need not."""
+    names = ("ActiveState", "UnitFileState", "ActiveEnterTimestampMonotonic")
     done = subprocess.run(
-        ["systemctl", "show", "--value", "--property=ActiveEnterTimestampMonotonic", unit],
+        ["systemctl", "show", f"--property={','.join(names)}", unit],
         capture_output=True,
         text=True,
         timeout=_SYSTEMCTL_TIMEOUT_S,
         check=True,
     )
-    if int(done.stdout.strip() or 0) <= int(marker.read_text(encoding="ascii").strip() or 0):
-        return True
+    found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    active, enabled, since_us = (found.get(name, "") for name in names)
+    if active != "active":
+        return f"is {active}"
+    if enabled != "enabled":
+        return f"is {enabled}"
+    marker = PENDING / unit
+    if not marker.is_file():
+        return ""
+    if int(since_us or 0) <= int(marker.read_text(encoding="ascii").strip() or 0):
+        return "has not read its files since they changed"
     if not check:
         marker.unlink()
-    return False
+    return ""
 
 
 def apply(
@@ -206,10 +219,10 @@ def main() -> None:
         paths = apply(
             module.params["files"], check=check, command=module.params["validate"], unit=unit
         )
-        pending = bool(unit) and is_pending(unit, check=check)
+        reason = due(unit, check=check) if unit else ""
     except (RefusedError, OSError, subprocess.SubprocessError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(paths) or pending, paths=paths)
+    module.exit_json(changed=bool(paths or reason), paths=paths, due=reason)
 
 
 if __name__ == "__main__":
