@@ -55,6 +55,7 @@ def _edit_gpu(paths: LabPaths, fault: Fault, field: str, value: object | None) -
         gpu[field] = value
     state["gpus"] = {key: own for key, own in state["gpus"].items() if own}
     write_atomic(path, json.dumps(state, indent=2) + "\n")
+    node_files.write_gpu_devices(paths.node(fault.node).merged, int(state["count"]))
 
 
 def _gpu_device(paths: LabPaths, fault: Fault, *, there: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 from muster.errors import MusterError, UsageError
@@ -47,7 +48,15 @@ def break_fault(lab: str, fault: Fault) -> str:
             return fault_effects.apply(paths, fault, broken=True)
         except MusterError:
             fault_model.save(paths.faults_file, before)
+            if not known:
+                _undo(paths, fault)
             raise
+
+
+def _undo(paths: LabPaths, fault: Fault) -> None:
+    """Take back what a fault that could not be made whole has changed."""
+    with contextlib.suppress(MusterError):
+        fault_effects.apply(paths, fault, broken=False)
 
 
 def _refuse_dead(paths: LabPaths, fault: Fault) -> None:

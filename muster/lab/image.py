@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import shutil
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ FAKEGPU = Path(__file__).parent / "fakegpu" / "nvidia_smi.py"
 ALLREDUCE = Path(__file__).parents[1] / "acceptance" / "node" / "allreduce.c"
 _BUILD_TIMEOUT_S = 1800
 _BAKE_TIMEOUT_S = 300
+_FORGET_AFTER_S = 3600.0
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # A killed parent takes the build with it: the build's PID namespace ends with its first process.
 _WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child",
@@ -177,6 +180,25 @@ def _remove(paths: Iterable[Path]) -> None:
         shutil.rmtree(path)
 
 
+def unused(root: Path, *, keep: Collection[str], now_s: float) -> list[Path]:
+    """Return finished images that no node was made from and nobody asked for lately."""
+    in_use = {
+        json.loads(record.read_text(encoding="utf-8"))["image"]
+        for record in root.glob("labs/*/nodes/*/node.json")
+    }
+    kept = {*in_use, *keep}
+    found = (path for path in (root / "img").iterdir() if path.is_dir() and path.name not in kept)
+    return [path for path in found if now_s - path.stat().st_mtime > _FORGET_AFTER_S]
+
+
+def _taken(image: Image) -> bool:
+    """Is the image there? If so, note that it was asked for."""
+    if not image.path.is_dir():
+        return False
+    os.utime(image.path.parent)
+    return True
+
+
 def ensure_image(progress: Progress) -> Image:
     """Return the image of today's recipe; builds it if it is not there.
 
@@ -186,14 +208,15 @@ def ensure_image(progress: Progress) -> Image:
     """
     images, digest = lab_root() / "img", recipe_digest()
     image = Image(path=image_path(digest), digest=digest)
-    if image.path.is_dir():
+    if _taken(image):
         return image
     with locked(images / "build.lock", progress, "image build"):
-        if image.path.is_dir():
+        if _taken(image):
             return image
         # The lock is ours, so whoever began these is dead.
         _remove(images.glob("tmp.*"))
         base = _ensure_base(images, progress)
         _bake(base, images, digest, progress)
+        _remove(unused(lab_root(), keep={digest, base.name}, now_s=time.time()))
     progress(f"image: {digest} is ready")
     return image

@@ -16,7 +16,7 @@ from typing import Any
 from muster import shell
 from muster.errors import MusterError, UsageError
 from muster.files import write_atomic
-from muster.lab import addresses, fault_model, host, keys, links, netns
+from muster.lab import addresses, fault_model, host, keys, links, netns, node_files
 from muster.lab.locks import locked
 from muster.lab.model import HEAD_NAME, Network, NetworkWish
 from muster.lab.paths import LabPaths, check_node_name, lab_paths
@@ -177,9 +177,18 @@ def ensure_network(wish: NetworkWish, project: Path | None = None) -> Network:
         plan = _bent_plan(paths, wish, cidr, nodes)
         netns.apply(plan, {paths.fabric_netns: _FABRIC_STRAY})
         shell.must_run(["ip", "route", "replace", *_blackhole(cidr)], timeout_s=_TIMEOUT_S)
+        _write_hosts(paths, wish, cidr, nodes)
         network = _network(wish, cidr)
         netns.require_route(addresses.management_address(cidr, 0), paths.bridge)
     return network
+
+
+def _write_hosts(paths: LabPaths, wish: NetworkWish, cidr: str, nodes: list[str]) -> None:
+    """Tell the nodes that run of nodes that came since."""
+    names = node_files.host_names(wish, cidr)
+    for node in nodes:
+        if paths.node(node).merged.is_mount():
+            node_files.write_hosts(paths.node(node).merged, names)
 
 
 def _make_shared(paths: LabPaths) -> None:

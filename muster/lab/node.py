@@ -23,15 +23,16 @@ _BOOT_TIMEOUT_S = 180.0
 _POLL_S = 0.2
 _PROGRESS_EVERY_S = 2.0
 _CAPABILITIES = "CAP_SYS_ADMIN,CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
-# Enters the node's cgroup in every hierarchy before it becomes nspawn: else all nodes share one.
-_LAUNCH = (
-    'exec </dev/null >"$1" 2>&1; shift; while [ "$1" != -- ]; do '
-    'echo $$ >"$1/cgroup.procs" || exit 97; shift; done; shift; exec "$@"'
-)
+_LAUNCH = Path(__file__).parent / "launch.sh"
 
 
 def _cgroup(paths: LabPaths, name: str) -> str:
     return f"{paths.cgroup}/{name}"
+
+
+def _launcher_cgroup(paths: LabPaths, name: str) -> str:
+    """Apart from the node's: the launcher outlives a reboot of the node. No node has a dot."""
+    return f"{paths.cgroup}/{name}.launcher"
 
 
 def _command_name(pid: int) -> str:
@@ -180,9 +181,10 @@ def _boot(making: _Making) -> None:
     write_atomic(node.record, json.dumps(record) + "\n")
     network.attach_node(paths, making.network_wish, making.network, name)
     _mount(node, paths.machine(name), making.image)
-    directories = cgroups.make(_cgroup(paths, name))
-    argv = ["setsid", "--fork", "sh", "-c", _LAUNCH, "sh", str(node.console)]
-    argv += [*map(str, directories), "--", *_nspawn(paths, name)]
+    own = cgroups.make(_launcher_cgroup(paths, name))
+    inner = cgroups.make(_cgroup(paths, name))
+    argv = ["setsid", "--fork", "sh", str(_LAUNCH), str(node.console)]
+    argv += [*map(str, own), "--", *map(str, inner), "--", *_nspawn(paths, name)]
     # nspawn's own lock on the root is off: ours does that, and one that a kill left would block.
     settings = {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1", "SYSTEMD_NSPAWN_LOCK": "0"}
     path = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -224,6 +226,7 @@ def mounts_below(directory: Path) -> list[str]:
 
 def _reap(paths: LabPaths, name: str, clock: Clock) -> None:
     """End whatever an earlier boot or a killed one left."""
+    cgroups.remove(_launcher_cgroup(paths, name), clock)
     cgroups.remove(_cgroup(paths, name), clock)
     for point in mounts_below(paths.node(name).directory):
         shell.must_run(["umount", "--lazy", point], timeout_s=_TIMEOUT_S)

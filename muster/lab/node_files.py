@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from muster import shell
@@ -64,9 +64,9 @@ def gpu_state(wish: NodeWish) -> dict[str, object]:
     }
 
 
-def gpu_devices(count: int) -> str:
-    """Return the tmpfiles lines that make the device nodes at boot."""
-    minors = {f"nvidia{i}": i for i in range(count)}
+def gpu_devices(count: int, absent: Collection[int] = ()) -> str:
+    """Return the tmpfiles lines that make the device nodes at boot, but not of absent GPUs."""
+    minors = {f"nvidia{i}": i for i in range(count) if i not in absent}
     if count:
         minors["nvidiactl"] = _NVIDIA_CONTROL_MINOR
     lines = [f"c /dev/{n} 0666 root root - {NVIDIA_MAJOR}:{m}\n" for n, m in minors.items()]
@@ -112,10 +112,23 @@ def write_settings(paths: LabPaths, wish: NodeWish, names: Mapping[str, str], ro
     """Write what may change between boots below `root` (the layer, or a running node's root)."""
     public = paths.key_file.with_name(f"{paths.key_file.name}.pub").read_text(encoding="utf-8")
     _write_changed(root / "root/.ssh/authorized_keys", public, mode=0o600)
-    hosts = root / "etc/hosts"
-    present = hosts.read_text(encoding="utf-8") if hosts.is_file() else ""
-    _write_changed(hosts, hosts_text(present, names))
-    _write_changed(root / GPU_DEVICES, gpu_devices(wish.gpu_count))
+    write_hosts(root, names)
+    write_gpu_devices(root, wish.gpu_count)
+
+
+def write_hosts(root: Path, names: Mapping[str, str]) -> None:
+    """Make /etc/hosts below `root` know every name."""
+    path = root / "etc/hosts"
+    present = path.read_text(encoding="utf-8") if path.is_file() else ""
+    _write_changed(path, hosts_text(present, names))
+
+
+def write_gpu_devices(root: Path, count: int) -> None:
+    """Write which device nodes the next boot makes, from the GPU state below `root`."""
+    path = root / GPU_STATE
+    state = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"gpus": {}}
+    absent = [int(i) for i, own in state["gpus"].items() if own.get("state") == "absent"]
+    _write_changed(root / GPU_DEVICES, gpu_devices(count, absent))
 
 
 def _write_changed(path: Path, text: str, *, mode: int = 0o644) -> None:

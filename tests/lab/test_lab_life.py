@@ -33,12 +33,17 @@ def _adopt(lab: TrialLab) -> TrialLab:
     return testing.bring_up(lab.wish, project=PROJECT)
 
 
+def _command_name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
 def _supervisor(lab: str, name: str) -> int:
-    found = [
-        pid
-        for pid in cgroups.pids(f"muster-{lab}/{name}")
-        if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").startswith("systemd-nspawn")
-    ]
+    """Return the one nspawn of a node; fails where there are two, or none."""
+    pids = cgroups.pids(f"muster-{lab}/{name}")
+    found = [pid for pid in pids if _command_name(pid).startswith("systemd-nspawn")]
     assert len(found) == 1
     return found[0]
 
@@ -118,6 +123,21 @@ def test_a_node_that_was_powered_off_is_booted_again(lab: TrialLab) -> None:
     assert again.ssh("gpu-2", "systemctl is-system-running").stdout.strip() == "running"
 
 
+def test_a_node_that_reboots_comes_back_by_itself(lab: TrialLab) -> None:
+    before = node.boot_id(lab.name, "gpu-1")
+    lab.ssh("gpu-1", "systemctl reboot")
+    deadline_s = time.monotonic() + 60
+    while True:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.5)
+        asked = "systemctl is-system-running --wait; cat /proc/sys/kernel/random/boot_id"
+        done = lab.ssh("gpu-1", asked)
+        if done.ok and before not in done.stdout:
+            break
+    assert done.stdout.splitlines()[0] == "running"
+    assert lab.ssh("gpu-1", "ping -c1 -W2 10.212.0.2").ok
+
+
 def test_a_removed_node_comes_back_as_another_machine(lab: TrialLab) -> None:
     node.remove_node(lab.name, "gpu-2")
     assert node.node_state(lab.name, "gpu-2") is NodeState.ABSENT
@@ -149,6 +169,8 @@ def test_a_changed_wish_is_applied_without_a_boot(lab: TrialLab) -> None:
     leaves = {"leaf0": ("gpu-1",), "leaf1": ("gpu-2",), "leaf2": ("gpu-3",)}
     wider = replace(lab.wish, rail_rate_mbit=20, leaves=leaves)
     assert network.network_problems(wider)
+    network.ensure_network(wider, PROJECT)
+    assert "gpu-3" in lab.ssh("gpu-1", "cat /etc/hosts").stdout
     grown = testing.bring_up(wider, project=PROJECT)
     assert network.network_problems(wider) == []
     assert grown.network.management_cidr == lab.network.management_cidr
