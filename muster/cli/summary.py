@@ -24,7 +24,7 @@ def print_summary(context: Context, run: Run, *, as_json: bool = False) -> None:
         return
     report = run.directory / "report.html"
     login = f"muster ssh {context.stack} {context.store.fleet().head.name}"
-    Console(highlight=False).print(summarize(readiness, report=report, login=login))
+    Console(highlight=False).print(summarize(readiness, report=report, login=login), crop=False)
 
 
 def summary_document(run: Run) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def status(stack: StackName, *, as_json: AsJson = False) -> None:
         )
     else:
         console = Console(highlight=False)
-        console.print(show_status(fleet, readiness, age=_age(context, readiness)))
+        console.print(show_status(fleet, readiness, age=_age(context, readiness)), crop=False)
         console.print(_scheduler_line(now, scheduler), markup=False)
     sys.exit(_UNKNOWN if run is None or scheduler else exit_status(run))
 

@@ -21,7 +21,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def finding(check: str = "gpu-count") -> Finding:
-    return Finding(check=check, outcome=Outcome.PASS, summary="8 GPUs, expected 8", node="gpu-1")
+    return Finding(check=check, verdict=Outcome.PASS, summary="8 GPUs, expected 8", node="gpu-1")
 
 
 def readiness(run: Run) -> Readiness:
