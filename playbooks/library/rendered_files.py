@@ -36,8 +36,8 @@ options:
     type: str
   unit:
     description:
-      - Service that reads the files. The task also reports a change where the service does not run,
-        is not enabled, or has not been started since its files were written (an earlier run was cut
+      - Service that reads the files; it is enabled. The task also reports a change where the
+        service does not run, or has not been started since its files were written (an earlier run was cut
         off), so that one handler brings it to where it should be, and a run without changes asks
         each host once.
     type: str
@@ -163,26 +163,44 @@ def mark_pending(unit: str) -> None:
     (PENDING / unit).write_text(str(now_us), encoding="ascii")
 
 
-def due(unit: str, *, check: bool) -> str:
-    """Say why the service has to be started or restarted; empty where it need not."""
-    names = ("ActiveState", "UnitFileState", "ActiveEnterTimestampMonotonic")
+def systemctl(*words: str) -> str:
+    """Run systemctl and return its output."""
     done = subprocess.run(
-        ["systemctl", "show", f"--property={','.join(names)}", unit],
+        ["systemctl", *words],
         capture_output=True,
         text=True,
         timeout=_SYSTEMCTL_TIMEOUT_S,
-        check=True,
+        check=False,
     )
-    found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    if done.returncode:
+        message = f"systemctl {' '.join(words)}: {done.stderr.strip()}"
+        raise RefusedError(message)
+    return done.stdout
+
+
+def look_at_service(unit: str, *, check: bool) -> tuple[bool, str]:
+    """Enable the service where it is not, and say why it has to be started or restarted.
+
+    Returns whether it was (or would be) enabled, and the reason; empty where it may go on.
+    """
+    names = ("ActiveState", "UnitFileState", "ActiveEnterTimestampMonotonic")
+    lines = systemctl("show", f"--property={','.join(names)}", unit).splitlines()
+    found = dict(line.split("=", 1) for line in lines if "=" in line)
     active, enabled, since_us = (found.get(name, "") for name in names)
+    enable = enabled != "enabled"
+    if enable and not check:
+        # Without a reload, which costs more than all else here: the next boot reads it anyway.
+        systemctl("enable", "--quiet", "--no-reload", unit)
     if active != "active":
-        return f"is {active}"
-    if enabled != "enabled":
-        return f"is {enabled}"
+        return enable, f"is {active}"
+    return enable, _unread(unit, int(since_us or 0), check=check)
+
+
+def _unread(unit: str, since_us: int, *, check: bool) -> str:
     marker = PENDING / unit
     if not marker.is_file():
         return ""
-    if int(since_us or 0) <= int(marker.read_text(encoding="ascii").strip() or 0):
+    if since_us <= int(marker.read_text(encoding="ascii").strip() or 0):
         return "has not read its files since they changed"
     if not check:
         marker.unlink()
@@ -219,10 +237,10 @@ def main() -> None:
         paths = apply(
             module.params["files"], check=check, command=module.params["validate"], unit=unit
         )
-        reason = due(unit, check=check) if unit else ""
+        enabled, reason = look_at_service(unit, check=check) if unit else (False, "")
     except (RefusedError, OSError, subprocess.SubprocessError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(paths or reason), paths=paths, due=reason)
+    module.exit_json(changed=bool(paths or reason or enabled), paths=paths, due=reason)
 
 
 if __name__ == "__main__":
