@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import MusterError
+from muster.files import append_line
 from muster.lab import doctor, teardown, testing
 from muster.lab.paths import lab_root
 from muster.lab.testing import TrialLab
@@ -19,11 +19,18 @@ PROJECT = Path(__file__).parents[2]
 
 
 def _sweep() -> None:
-    """Remove test labs whose maker is dead; never a lab that a person or another run has."""
-    for owner in (lab_root() / "labs").glob("t*/owner.json"):
-        record = json.loads(owner.read_text(encoding="utf-8"))
-        if record["project"] == str(PROJECT) and not Path(f"/proc/{record['pid']}").exists():
-            teardown.remove_lab(owner.parent.name)
+    """Remove the labs of test runs that died; never one of a person or of a run that lives."""
+    for record in _records().glob("*.txt"):
+        if Path(f"/proc/{record.stem}").exists():
+            continue
+        for name in record.read_text(encoding="utf-8").split():
+            teardown.remove_lab(name)
+        record.unlink()
+
+
+def _records() -> Path:
+    """Where each test run writes the names of its labs, in a file named by its pid."""
+    return lab_root() / "test-runs"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,11 +50,13 @@ def lab_names() -> Iterator[Callable[[], str]]:
 
     def name() -> str:
         given.append(f"t{digest}{len(given)}")
+        append_line(_records() / f"{os.getpid()}.txt", given[-1])
         return given[-1]
 
     yield name
     for lab in given:
         teardown.remove_lab(lab)
+    (_records() / f"{os.getpid()}.txt").unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")
