@@ -73,9 +73,12 @@ def make(cgroup: str) -> list[Path]:
         directory.mkdir(parents=True, exist_ok=True)
     offered = (found.v2 / "cgroup.controllers").read_text(encoding="utf-8").split()
     wanted = " ".join(f"+{name}" for name in _ENABLE if name in offered)
-    above = [found.v2, *reversed((found.v2 / cgroup).relative_to(found.v2).parents[:-1])]
-    for parent in [found.v2 / part for part in above] if wanted else []:
-        (parent / "cgroup.subtree_control").write_text(wanted, encoding="utf-8")
+    parent = found.v2
+    for part in ("", *Path(cgroup).parts[:-1]) if wanted else ():
+        parent = parent / part
+        # Refused where the parent has processes of its own: then faults say what they lack.
+        with contextlib.suppress(OSError):
+            (parent / "cgroup.subtree_control").write_text(wanted, encoding="utf-8")
     return directories
 
 

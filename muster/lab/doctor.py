@@ -15,7 +15,7 @@ from muster import shell
 from muster.errors import MusterError
 from muster.findings import Outcome
 from muster.lab import addresses, cgroups, host, image, netns
-from muster.lab.paths import lab_root
+from muster.lab.paths import FABRIC, lab_root
 from muster.lab.privileges import lacking
 
 _TIMEOUT_S = 30.0
@@ -248,10 +248,12 @@ def _processor(nodes: int, rails: int, rate_mbit: int) -> Probe:
 
 
 def _stale() -> Probe:
-    """Cgroups of labs that have no files: a lab root that was deleted by hand."""
+    """Find labs that have no files: their root was deleted by hand, or is another one."""
     known = {p.name for p in (lab_root() / "labs").glob("*")}
-    found = cgroups.hierarchies().v2.glob("muster-*")
-    stale = sorted({p.name.removeprefix("muster-") for p in found} - known)
+    found = {p.name.removeprefix("muster-") for p in cgroups.hierarchies().v2.glob("muster-*")}
+    suffix = f"-{FABRIC}"
+    found |= {name.removesuffix(suffix) for name in netns.names() if name.endswith(suffix)}
+    stale = sorted(found - known)
     if stale:
         call = f"from muster.lab.teardown import remove_lab; remove_lab({stale[0]!r})"
         hint = f'Remove it: `python -c "{call}"`.'

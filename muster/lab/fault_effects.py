@@ -20,6 +20,7 @@ _CPU_PERIOD_US = 50_000
 _BYTES_PER_MB = 1_000_000
 _ECC_ERRORS = 4
 _ENDED_BY_BOOT = (Kind.HUNG_NODE, Kind.DAEMON_DEAD)
+_GONE_WHEN_DOWN = (*_ENDED_BY_BOOT, Kind.SLOW_DISK, Kind.CPU_THROTTLED)
 _PRELOAD = Path("etc/ld.so.preload")
 _FAKETIME = Path("etc/faketimerc")
 
@@ -29,25 +30,23 @@ def cgroup_of(paths: LabPaths, node: str) -> str:
     return f"{paths.cgroup}/{node}"
 
 
+def first_process(paths: LabPaths, node: str) -> int | None:
+    """Return the node's PID 1 as the host numbers it; None where the node does not run."""
+    return cgroups.first_process(cgroup_of(paths, node))
+
+
 def _inside(paths: LabPaths, node: str, *argv: str) -> shell.Completed:
     """Run a program inside a node without its sshd."""
-    pid = cgroups.first_process(cgroup_of(paths, node))
+    pid = first_process(paths, node)
     if pid is None:
         raise MusterError("it does not run", where=node, hint="Bring the lab up again first.")
     command = ["nsenter", f"--target={pid}", "--all", "--", *argv]
     return shell.run(command, timeout_s=_TIMEOUT_S)
 
 
-def _root(paths: LabPaths, node: str) -> Path:
-    """Return a running node's root as its own processes see it, with its /dev."""
-    pid = cgroups.first_process(cgroup_of(paths, node))
-    if pid is None:
-        raise MusterError("it does not run", where=node, hint="Bring the lab up again first.")
-    return Path(f"/proc/{pid}/root")
-
-
 def _edit_gpu(paths: LabPaths, fault: Fault, field: str, value: object | None) -> None:
-    path = paths.node(fault.node).merged / node_files.GPU_STATE
+    root = paths.node(fault.node).root
+    path = root / node_files.GPU_STATE
     state = json.loads(path.read_text(encoding="utf-8"))
     gpu = state["gpus"].setdefault(str(fault.gpu), {})
     gpu.pop(field, None)
@@ -55,11 +54,15 @@ def _edit_gpu(paths: LabPaths, fault: Fault, field: str, value: object | None) -
         gpu[field] = value
     state["gpus"] = {key: own for key, own in state["gpus"].items() if own}
     write_atomic(path, json.dumps(state, indent=2) + "\n")
-    node_files.write_gpu_devices(paths.node(fault.node).merged, int(state["count"]))
+    node_files.write_gpu_devices(root, int(state["count"]))
 
 
 def _gpu_device(paths: LabPaths, fault: Fault, *, there: bool) -> None:
-    device = _root(paths, fault.node) / f"dev/nvidia{fault.gpu}"
+    pid = first_process(paths, fault.node)
+    if pid is None:
+        return
+    # As the node's own processes see it: its /dev is not below its root on the host.
+    device = Path(f"/proc/{pid}/root/dev/nvidia{fault.gpu}")
     if there and not device.exists():
         os.mknod(device, 0o020666, os.makedev(node_files.NVIDIA_MAJOR, fault.gpu or 0))
         device.chmod(0o666)
@@ -141,7 +144,7 @@ def _write(path: Path, text: str, fault: Fault) -> None:
 
 
 def _wrong_clock(paths: LabPaths, fault: Fault, *, broken: bool) -> str:
-    root = paths.node(fault.node).merged
+    root = paths.node(fault.node).root
     if broken:
         library = next(iter(sorted((root / "usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
         if library is None:
@@ -156,10 +159,7 @@ def _wrong_clock(paths: LabPaths, fault: Fault, *, broken: bool) -> str:
 
 def _hung_node(paths: LabPaths, fault: Fault, *, broken: bool) -> str:
     cgroup = cgroup_of(paths, fault.node)
-    if cgroups.populated(cgroup):
-        cgroups.freeze(cgroup, stop=broken)
-    elif broken:
-        raise MusterError("it does not run", where=fault.node)
+    cgroups.freeze(cgroup, stop=broken)
     return f"all processes of {fault.node} are stopped; its kernel still answers pings"
 
 
@@ -200,6 +200,12 @@ def apply(paths: LabPaths, fault: Fault, *, broken: bool) -> str:
 
     """
     inside = _INSIDE.get(fault.kind)
+    down = inside is not None and first_process(paths, fault.node) is None
+    if down and broken:
+        where, hint = fault.describe(), "Bring the lab up again first."
+        raise MusterError("the node does not run", where=where, hint=hint)
+    if down and fault.kind in _GONE_WHEN_DOWN:
+        return fault.describe()
     if inside is not None:
         return inside(paths, fault, broken=broken)
     if fault.kind is Kind.PACKET_LOSS:

@@ -17,7 +17,7 @@ FABRIC = "fabric"
 
 def lab_root() -> Path:
     """Return the directory of all labs and images of this machine."""
-    return Path(os.environ.get("MUSTER_LAB_ROOT", "/var/lib/muster"))
+    return Path(os.environ.get("MUSTER_LAB_ROOT") or "/var/lib/muster").absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,11 @@ class NodePaths:
     def merged(self) -> Path:
         """Mount point of the node's root."""
         return self.directory / "merged"
+
+    @property
+    def root(self) -> Path:
+        """Where the node's files can be changed: its root, or its layer while it is down."""
+        return self.merged if self.merged.is_mount() else self.upper
 
     @property
     def console(self) -> Path:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from muster.errors import UsageError
-from muster.lab import fault_model, testing
+from muster.errors import MusterError, UsageError
+from muster.files import write_atomic
+from muster.lab import fault_effects, fault_model, faults, node_files, testing
 from muster.lab.fault_model import NEEDS, Fault, Kind
 from muster.lab.links import Change
-from muster.lab.paths import lab_paths
+from muster.lab.paths import LabPaths, lab_paths
 
 WISH = testing.network_wish("lab", nodes=4, leaves=2)
 PATHS = lab_paths("lab", Path("/nowhere"))
@@ -113,3 +116,77 @@ def test_a_fault_says_what_it_is_in_one_phrase() -> None:
     assert GOOD[Kind.SLOW_RAIL].describe() == "slow-rail gpu-3 rail=1 percent=20"
     assert GOOD[Kind.PACKET_LOSS].describe() == "packet-loss gpu-1 rail=0 percent=1.5"
     assert GOOD[Kind.SLOW_UPLINK].describe() == "slow-uplink leaf1 rail=0 percent=50"
+
+
+@pytest.fixture
+def down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabPaths:
+    """Give the files of a lab whose only node does not run."""
+    monkeypatch.setenv("MUSTER_LAB_ROOT", str(tmp_path))
+    paths = lab_paths("nolab")
+    wish = testing.network_wish("nolab", nodes=1)
+    record = {"wish": asdict(wish), "management_cidr": "10.211.0.0/22"}
+    write_atomic(paths.network_file, json.dumps(record))
+    node = paths.node("gpu-1")
+    node.directory.mkdir(parents=True)
+    node_files.create_layer(node, testing.node_wishes(wish)[1])
+    write_atomic(node.record, json.dumps({"wish": {"gpu_count": 8}, "image": "x"}))
+    return paths
+
+
+@pytest.mark.parametrize("kind", [k for k in Kind if "node" in NEEDS[k] and "rail" not in NEEDS[k]])
+def test_a_node_that_is_down_cannot_be_broken_and_nothing_is_recorded(
+    down: LabPaths, kind: Kind
+) -> None:
+    before = (down.node("gpu-1").upper / node_files.GPU_STATE).read_text(encoding="utf-8")
+    fault = replace(GOOD[kind], node="gpu-1")
+    with pytest.raises(MusterError, match="does not run"):
+        faults.break_fault(down.lab, fault)
+    assert faults.active_faults(down.lab) == ()
+    after = (down.node("gpu-1").upper / node_files.GPU_STATE).read_text(encoding="utf-8")
+    assert after == before
+
+
+def test_a_node_that_is_down_can_be_mended(down: LabPaths) -> None:
+    node = down.node("gpu-1")
+    state = json.loads((node.upper / node_files.GPU_STATE).read_text(encoding="utf-8"))
+    state["gpus"] = {"7": {"state": "absent"}}
+    write_atomic(node.upper / node_files.GPU_STATE, json.dumps(state))
+    write_atomic(node.upper / "etc/ld.so.preload", "/lib/x\n")
+    kinds = [Kind.MISSING_GPU, Kind.WRONG_CLOCK, Kind.HUNG_NODE, Kind.CPU_THROTTLED, Kind.SLOW_DISK]
+    fault_model.save(down.faults_file, [replace(GOOD[k], node="gpu-1") for k in kinds])
+    assert len(faults.mend(down.lab)) == len(kinds)
+    assert faults.active_faults(down.lab) == ()
+    mended = json.loads((node.upper / node_files.GPU_STATE).read_text(encoding="utf-8"))
+    assert mended["gpus"] == {}
+    assert not (node.upper / "etc/ld.so.preload").exists()
+    devices = (node.upper / node_files.GPU_DEVICES).read_text(encoding="utf-8")
+    assert devices.count("/dev/nvidia") == 9
+
+
+def test_what_cannot_be_mended_stays_on_record_and_the_rest_is_mended(
+    down: LabPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = replace(GOOD[Kind.WRONG_CLOCK], node="gpu-1")
+    gpu = replace(GOOD[Kind.MISSING_GPU], node="gpu-1")
+    fault_model.save(down.faults_file, [clock, gpu])
+    real = fault_effects.apply
+
+    def refuse(paths: LabPaths, fault: Fault, *, broken: bool) -> str:
+        if fault == clock:
+            what = "no"
+            raise MusterError(what)
+        return real(paths, fault, broken=broken)
+
+    monkeypatch.setattr(fault_effects, "apply", refuse)
+    with pytest.raises(MusterError, match="not mended: wrong-clock gpu-1"):
+        faults.mend(down.lab)
+    assert faults.active_faults(down.lab) == (clock,)
+
+
+def test_a_lab_that_is_not_there_has_no_faults_to_break(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_LAB_ROOT", str(tmp_path))
+    with pytest.raises(UsageError, match="no lab 'other'"):
+        faults.break_fault("other", GOOD[Kind.HUNG_NODE])
+    assert list(tmp_path.iterdir()) == []
