@@ -30,7 +30,7 @@ class Reach:
     def describe(self) -> str:
         """Say in words what was seen."""
         if self.ssh == "silent":
-            return "hung: it accepts connections, but no program answers (no ssh banner)"
+            return "is hung: it accepts connections, but no program answers (no ssh banner)"
         return f"does not answer (ssh {self.ssh}, slurmd {self.slurmd})"
 
 
