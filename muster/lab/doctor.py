@@ -111,7 +111,8 @@ def _privileges() -> Probe:
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     answer = lacking(sys.platform, os.geteuid(), status)
     if answer:
-        return _fail("privileges", answer.rstrip("."), "Run it as root on a Linux machine.")
+        # The answer says what to do itself.
+        return _fail("privileges", answer, "")
     return _pass("privileges", "root with the capabilities that a lab needs")
 
 
