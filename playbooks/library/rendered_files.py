@@ -36,10 +36,9 @@ options:
     type: str
   unit:
     description:
-      - Service that reads the files; it is enabled. The task also reports a change where the
-        service does not run, or has not been started since its files were written (an earlier run was cut
-        off), so that one handler brings it to where it should be, and a run without changes asks
-        each host once.
+      - Service that reads the files; it is enabled. The task also reports a change where it does
+        not run, or was not started since its files were written (an earlier run was cut off). So
+        one handler brings it to where it should be, and a run without changes asks a host once.
     type: str
 author: muster
 """

@@ -79,7 +79,7 @@ def test_lost_gpu_fails_although_eight_lines_are_printed(machine: Machine) -> No
     machine.nvidia_smi(EIGHT, rc=255)
     done = machine.run("muster-node-check")
     assert done.rc == 1
-    assert "status 255" in done.stdout
+    assert 'status 255 and said "7"; expected 8 GPUs' in done.stdout
 
 
 def test_gpu_without_device_file_fails(machine: Machine) -> None:
