@@ -17,6 +17,9 @@ from muster.progress import Progress
 from muster.runstore import Run
 from muster.schedulers.model import Scheduler
 
+_SETTLE_S = 6.0
+_POLL_S = 0.5
+
 
 @dataclass(kw_only=True)
 class Scene:
@@ -67,10 +70,20 @@ class Scene:
         out = failed | set(self.untested)
         return [node for node in self.request.nodes() if node.name not in out]
 
-    def usable(self, names: Iterable[str]) -> list[str]:
-        """Return those that the scheduler would use now: one that it drained would hold a step."""
-        states = self.scheduler.nodes()
-        return [name for name in names if name in states and states[name].usable]
+    def usable(self, names: Iterable[str], *, settle_s: float = _SETTLE_S) -> list[str]:
+        """Return those that the scheduler would use now: one that it drained would hold a step.
+
+        Waits a bounded time for nodes where an earlier step is still being cleared away.
+        """
+        wanted = list(names)
+        end = self.clock.monotonic_s() + settle_s
+        while True:
+            states = self.scheduler.nodes()
+            known = [name for name in wanted if name in states and states[name].usable]
+            free = [name for name in known if not states[name].settling]
+            if len(free) == len(known) or self.clock.monotonic_s() >= end:
+                return free
+            self.clock.sleep(_POLL_S)
 
     def by_hand(self, node: Node, command: str) -> str:
         """Return a command line that runs `command` on the node, ready to paste."""

@@ -37,6 +37,11 @@ class NodeStatus:
         return not self.states & _UNUSABLE
 
     @property
+    def settling(self) -> bool:
+        """Is the end of an earlier job still being cleared away?"""
+        return "COMPLETING" in self.states
+
+    @property
     def drained(self) -> bool:
         """Was it taken out of service?"""
         return "DRAIN" in self.states

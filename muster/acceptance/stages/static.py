@@ -24,6 +24,8 @@ _SLURMD_PORT = 6818
 _PROBE_S = 3.0
 _TOOL_S = 5.0
 _SSH_FACTS_S = 12.0
+_SETTLE_S = 45.0
+"""Slurm takes so long to clear a job off a node whose daemon was away (UnkillableStep aside)."""
 
 
 @dataclass(kw_only=True)
@@ -83,8 +85,9 @@ def _probe_once(scene: Scene, asked: Mapping[str, str]) -> Mapping[str, Reach] |
 def _for_step(scene: Scene, answers: _Answers, nodes: list[Node]) -> list[str]:
     reach = answers.reach
     if isinstance(reach, Problem):
-        return scene.usable(node.name for node in nodes)
-    return scene.usable(node.name for node in nodes if reach[node.name].by_step)
+        return scene.usable((node.name for node in nodes), settle_s=_SETTLE_S)
+    able = [node.name for node in nodes if reach[node.name].by_step]
+    return scene.usable(able, settle_s=_SETTLE_S)
 
 
 def _ask(scene: Scene) -> dict[str, object]:

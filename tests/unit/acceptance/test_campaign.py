@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,23 @@ def test_few_pairs_at_once_where_the_machine_is_shared(tmp_path: Path) -> None:
     assert trial.accept().ready
     pairs = [s for s in trial.cluster.steps if "pair_test" in s.command]
     assert {len(step.nodes) for step in pairs} == {8}
+
+
+def test_a_node_where_an_old_job_is_still_being_cleared_is_waited_for(trial: Trial) -> None:
+    member = trial.cluster["gpu-4"]
+    usual = trial.cluster.clock.sleep
+
+    def sleep(seconds: float) -> None:
+        usual(seconds)
+        if trial.cluster.clock.passed_s > 20:
+            member.status = replace(member.status, states=frozenset({"IDLE"}))
+
+    trial.cluster.clock.sleep = sleep  # type: ignore[method-assign]
+    member.status = replace(member.status, states=frozenset({"IDLE", "COMPLETING"}))
+    assert trial.accept().ready
+
+
+def test_a_node_that_is_never_cleared_is_untested_and_holds_nobody(trial: Trial) -> None:
+    member = trial.cluster["gpu-4"]
+    member.status = replace(member.status, states=frozenset({"IDLE", "COMPLETING"}))
+    assert not_accepted(trial.accept()) == {"gpu-4": (Verdict.UNTESTED, "")}
