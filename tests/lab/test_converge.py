@@ -60,7 +60,7 @@ def cluster(fresh: Cluster) -> Cluster:
 
 
 def _kill_in_the_middle(cluster: Cluster) -> None:
-    """kill -9 a converge at its first restart; nothing of Ansible may go on for long."""
+    """Send kill -9 to a converge at its first restart; nothing of Ansible may go on for long."""
     (cluster.store / "fleet.json").write_text(cluster.fleet.model_dump_json(by_alias=True))
     program = (
         "import sys\nfrom pathlib import Path\nfrom muster.catalog import load_catalog\n"
