@@ -110,7 +110,7 @@ def node_wishes(
             ordinal=ordinal,
             leaf=leaf_of[name],
             gpu_count=gpus,
-            gpu_model="LAB-GPU",
+            gpu_model="Muster Lab GPU",
             gpu_memory_mib=81920,
         )
         for ordinal, name in enumerate(wish.node_names(), start=1)
