@@ -47,7 +47,7 @@ class Engine:
         runs, is left alone.
         """
         locks = [_read_lock(path) for path in self._lock_files(stack)]
-        dead = [lock for lock in locks if lock and _is_dead(lock)]
+        dead = [lock for lock in locks if lock and holder_is_dead(lock)]
         if not dead or len(dead) != len(locks):
             return None
         self._must("cancel", "--yes", "--stack", stack, "--non-interactive")
@@ -116,11 +116,15 @@ def _read_lock(path: Path) -> dict[str, Any] | None:
     return lock if isinstance(lock, dict) and isinstance(lock.get("pid"), int) else None
 
 
-def _is_dead(lock: Mapping[str, Any]) -> bool:
+def holder_is_dead(lock: Mapping[str, Any]) -> bool:
+    """Is the process that took a lock, on this machine, no more? A zombie works on nothing."""
     if lock.get("hostname") != socket.gethostname():
         return False
     try:
-        started_s = psutil.Process(lock["pid"]).create_time()
+        process = psutil.Process(lock["pid"])
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        started_s = process.create_time()
     except psutil.NoSuchProcess:
         return True
     # The number may have been given to a process that began after the lock was taken.

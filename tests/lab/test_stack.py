@@ -47,14 +47,20 @@ class Project:
         return self._run([cli, *words, "--stack", STACK, "--non-interactive"], 300)
 
     def start_up(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "muster.cli.main", "up", STACK, "--yes"],
-            cwd=self.directory,
-            env={**os.environ, **own_environment(self.directory)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "muster.cli.main", "up", STACK, "--yes"],
+                cwd=self.directory,
+                env={**os.environ, **own_environment(self.directory)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def log(self) -> Path:
+        """What the last `up` in the background printed."""
+        return self.directory / "up.log"
 
     def readiness(self) -> Readiness:
         [*_, newest] = sorted(
@@ -67,7 +73,8 @@ class Project:
         done = self.pulumi("preview", "--json", *flags)
         assert done.returncode == 0, done.stdout + done.stderr
         steps = json.loads(done.stdout)["steps"]
-        return {s["urn"].rsplit("::", 1)[-1]: s["op"] for s in steps if s["op"] != "same"}
+        quiet = {"same", "refresh"}
+        return {s["urn"].rsplit("::", 1)[-1]: s["op"] for s in steps if s["op"] not in quiet}
 
     def head(self, command: str) -> str:
         done = self.muster("ssh", STACK, "head", command, timeout_s=60)
@@ -118,11 +125,11 @@ def machine() -> dict[str, set[str]]:
 
 def test_up_killed_at_two_moments_ends_ready_when_run_again(project: Project) -> None:
     first = project.start_up()
-    _wait(lambda: _booted(project) >= 2, first)
+    _wait(lambda: _booted(project) >= 2, first, project.log)
     _kill_all(first)
 
     second = project.start_up()
-    _wait(lambda: _converging(project), second)
+    _wait(lambda: _converging(project), second, project.log)
     _kill_all(second)
 
     up = project.muster("up", STACK, "--yes")
@@ -242,12 +249,10 @@ def _converging(project: Project) -> bool:
     return bool(logs) and _text(logs[-1]).count("TASK [") >= 8
 
 
-def _wait(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+def _wait(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + _APPEAR_S
     while not condition():
-        assert process.poll() is None, (
-            f"`up` ended with {process.returncode} before the moment came"
-        )
+        assert process.poll() is None, f"`up` ended before the moment came: {_text(log)[-3000:]}"
         assert time.monotonic() < deadline, "the moment did not come"
         time.sleep(0.1)
 
