@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import muster
@@ -17,6 +17,7 @@ from muster.clock import Clock
 from muster.converge.converge import ConvergeError
 from muster.converge.converge import converge as run_playbooks
 from muster.converge.options import ConvergeOptions, lab_options
+from muster.converge.record import outcomes, read_outcomes, write_outcomes
 from muster.fleet import Fleet
 from muster.lock import stack_lock
 from muster.plan.acceptance import plan_policy
@@ -73,17 +74,16 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
                 clock=edges.clock,
             )
         except ConvergeError as error:
-            failed = _failed_nodes(error, fleet)
+            found = outcomes(fleet, error.failures)
+            if not check:
+                write_outcomes(store.directory, fleet, found)
+            if all(found.values()):
+                raise
+            failed = {name: why for name, why in found.items() if why}
             return Converged(stamp=stamp, changed=0, failed=failed, log=error.log)
+        if not check:
+            write_outcomes(store.directory, fleet, outcomes(fleet, ()))
     return Converged(stamp=stamp, changed=done.changed, failed={}, log=done.log)
-
-
-def _failed_nodes(error: ConvergeError, fleet: Fleet) -> Mapping[str, str]:
-    nodes = {node.name for node in fleet.nodes}
-    failed = {failure.host: f"{failure.task}: {failure.message}" for failure in error.failures}
-    if not set(failed) <= nodes or set(failed) == nodes:
-        raise error
-    return failed
 
 
 def _options(fleet: Fleet) -> ConvergeOptions:
@@ -92,16 +92,12 @@ def _options(fleet: Fleet) -> ConvergeOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AcceptOrder:
-    """What the spec says of acceptance; `only` limits the tests to some nodes.
-
-    `unconverged` maps nodes on which the playbooks failed to why: such a node is not accepted.
-    """
+    """What the spec says of acceptance; `only` limits the tests to some nodes."""
 
     wanted: int
     policy: str | PolicyTable = "quick"
     waivers: tuple[Waiver, ...] = ()
     only: frozenset[str] | None = None
-    unconverged: Mapping[str, str] = field(default_factory=dict)
 
 
 def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -> Run:
@@ -124,6 +120,7 @@ def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -
             wanted=order.wanted,
             waivers=order.waivers,
             only=order.only,
+            converge_failures=read_outcomes(store.directory, fleet),
             version=muster.__version__,
         )
         run_campaign(

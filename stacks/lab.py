@@ -60,7 +60,6 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
             policy=spec.acceptance.model_dump(mode="json", by_alias=True)["policy"],
             waivers=[w.model_dump(mode="json", by_alias=True) for w in spec.acceptance.waivers],
             converged=convergence.output("stamp"),
-            unconverged=convergence.output("failed"),
         ),
     )
     return {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 
 from muster.acceptance.policy import AcceptancePolicy
@@ -35,6 +35,8 @@ class AcceptRequest:
     wanted: int
     waivers: tuple[Waiver, ...] = ()
     only: frozenset[str] | None = None
+    converge_failures: Mapping[str, str] = field(default_factory=dict)
+    """Per node why the last converge failed there, "" where it did not; else it is not known."""
     shared_dir: str = "/shared"
     shared_marker: str = ".muster-fs-id"
     services: tuple[str, ...] = ("ssh", "munge", "slurmd", "chrony")

@@ -51,7 +51,6 @@ class AcceptanceHandler(Handler):
             wanted=inputs["wanted"],
             policy=_policy(inputs["policy"]),
             waivers=tuple(_waiver(entry) for entry in inputs["waivers"]),
-            unconverged=inputs["unconverged"],
         )
         edges = stages.Edges(store=store, catalog=load_catalog(), clock=self._clock)
         run = stages.accept(Fleet.model_validate(inputs["fleet"]), order, edges, progress)

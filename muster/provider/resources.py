@@ -134,8 +134,6 @@ class Convergence(_Resource):
 class AcceptanceArgs:
     """`converged` is the Convergence's stamp: the proof is repeated after every change.
 
-    `unconverged` maps nodes on which the playbooks failed to why.
-
     `policy` and `waivers` are the spec's acceptance section; `wanted` is the number of nodes that
     must be accepted.
     """
@@ -146,7 +144,6 @@ class AcceptanceArgs:
     policy: pulumi.Input[Any]
     waivers: pulumi.Input[Sequence[Mapping[str, Any]]]
     converged: pulumi.Input[str]
-    unconverged: pulumi.Input[Mapping[str, str]]
 
 
 class Acceptance(_Resource):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from muster.acceptance.checks import (
     clock_offset,
+    converged,
     cpu_gemm,
     disk_space,
     disk_throughput,
@@ -46,6 +47,7 @@ STATIC: Mapping[str, Callable[[NodeView], Finding]] = MappingProxyType(
             clock_offset,
             job_limits,
             services,
+            converged,
             slurm_registration,
             versions_equal,
         )
@@ -72,6 +74,7 @@ BY_HAND: Mapping[str, str] = MappingProxyType(
         clock_offset.CHECK: "chronyc -n tracking; date -u +%FT%T.%N",
         job_limits.CHECK: "srun -p muster --reservation=muster-acceptance sh -c 'ulimit -l -n'",
         services.CHECK: "systemctl status ssh munge slurmd chrony",
+        converged.CHECK: "systemctl --failed; ls -l /etc/slurm /etc/muster",
         slurm_registration.CHECK: "scontrol show node $(hostname); slurmd -C",
         versions_equal.CHECK: "uname -r; slurmd -V; nvidia-smi --version",
     }

@@ -23,5 +23,7 @@ class NodeView:
     fleet: Mapping[str, Facts] = field(default_factory=dict)
     asked_s: tuple[float, float] = (0.0, 0.0)
     """Reference wall clock before and after the facts were taken."""
+    converge_failure: str | None = None
+    """Why the playbooks failed on it; empty where they did not, None where nobody knows."""
     as_job: bool = True
     """Were the facts taken within a job? Limits of an ssh login are not those of a job."""

@@ -171,6 +171,7 @@ def _judge(scene: Scene, answers: _Answers, nodes: list[Node]) -> None:
             head_shared_id=marker,
             fleet=fleet,
             asked_s=answers.asked_s.get(node.name, (0.0, 0.0)),
+            converge_failure=scene.request.converge_failures.get(node.name),
             as_job=node.name in answers.as_job,
         )
         _judge_node(scene, node, view, answers)

@@ -14,7 +14,6 @@ jar = Acceptance(
         policy="quick",
         waivers=[],
         converged="c1",
-        unconverged={},
     ),
 )
 pulumi.export("ready", jar.output("ready"))

@@ -15,6 +15,7 @@ from muster.acceptance.campaign import accept
 from muster.acceptance.policy import for_shared_machine, load_policy
 from muster.acceptance.request import AcceptRequest, Waiver
 from muster.catalog.load import load_catalog
+from muster.converge.record import outcomes
 from muster.progress import silent
 from muster.readiness import NodeReadiness, Readiness, Verdict
 from muster.report.model import load_pairs
@@ -38,7 +39,12 @@ class Trial:
         catalog = load_catalog()
         policy = for_shared_machine(load_policy("quick", catalog), cores=2, pair_mbit=80)
         self.run = self.store.new_run()
-        given: dict[str, Any] = {"wanted": len(self.cluster.fleet.nodes)} | changes
+        fleet = self.cluster.fleet
+        known: dict[str, Any] = {
+            "wanted": len(fleet.nodes),
+            "converge_failures": outcomes(fleet, ()),
+        }
+        given = known | changes
         return accept(
             AcceptRequest(fleet=self.cluster.fleet, catalog=catalog, policy=policy, **given),
             scheduler=self.cluster,
