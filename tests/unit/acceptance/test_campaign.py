@@ -93,7 +93,7 @@ def test_a_healthy_fleet_is_ready_and_given_to_its_users(trial: Trial) -> None:
 def test_every_node_has_a_finding_of_every_check_and_evidence(trial: Trial) -> None:
     readiness = trial.accept()
     assert {(n.checks.passed, n.checks.fail, n.checks.unknown) for n in readiness.nodes} == {
-        (19, 0, 0)
+        (20, 0, 0)
     }
     for finding in trial.run.findings():
         assert finding.evidence, finding.check
