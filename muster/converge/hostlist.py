@@ -1,13 +1,12 @@
-"""How Slurm writes many node names in short: gpu-[1-8,10], and back."""
+"""How Slurm writes many node names in short: gpu-[1-8,10]. `muster.schedulers` reads them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 
 _NUMBERED = re.compile(r"^(?P<prefix>.*?)(?P<number>0|[1-9][0-9]*)$")
-_PART = re.compile(r"(?P<prefix>[^,\[\]]*)(?:\[(?P<ranges>[0-9,-]+)\])?(?:,|$)")
 
 
 def compress(names: Iterable[str]) -> str:
@@ -27,11 +26,6 @@ def compress(names: Iterable[str]) -> str:
     return ",".join([*sorted(plain), *parts])
 
 
-def expand(text: str) -> tuple[str, ...]:
-    """Return the names of a host list as `compress` (and Slurm) writes it."""
-    return tuple(_expanded(text)) if text else ()
-
-
 def _bracketed(prefix: str, numbers: list[int]) -> str:
     if len(numbers) == 1:
         return f"{prefix}{numbers[0]}"
@@ -40,15 +34,3 @@ def _bracketed(prefix: str, numbers: list[int]) -> str:
         members = [number for _, number in run]
         ranges.append(str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
     return f"{prefix}[{','.join(ranges)}]"
-
-
-def _expanded(text: str) -> Iterator[str]:
-    for match in _PART.finditer(text):
-        if match["ranges"] is None:
-            if match["prefix"]:
-                yield match["prefix"]
-            continue
-        for part in match["ranges"].split(","):
-            first, _, last = part.partition("-")
-            for number in range(int(first), int(last or first) + 1):
-                yield f"{match['prefix']}{number:0{len(first)}d}"

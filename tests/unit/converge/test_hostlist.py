@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.converge.hostlist import compress, expand
+from muster.converge.hostlist import compress
+from muster.schedulers.hostlist import expand
 
 PREFIX = st.from_regex(r"[a-z]([a-z0-9-]{0,6}[a-z-])?", fullmatch=True)
 NAME = st.one_of(
