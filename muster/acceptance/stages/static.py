@@ -23,7 +23,7 @@ _SSH_PORT = 22
 _SLURMD_PORT = 6818
 _PROBE_S = 3.0
 _TOOL_S = 5.0
-_SSH_FACTS_S = 12.0
+_SSH_FACTS_S = 20.0
 _SETTLE_S = 45.0
 """Slurm takes so long to clear a job off a node whose daemon was away (UnkillableStep aside)."""
 

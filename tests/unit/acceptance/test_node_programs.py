@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import socket
 import sys
@@ -162,3 +163,24 @@ def test_a_partner_that_never_comes_ends_in_a_result_that_is_not_valid(tmp_path:
     (found,) = measure_round(plan, pairs, {"gpu-1": text})
     assert not found.measurement.valid
     assert "unable to connect" in found.problem
+
+
+@pytest.mark.parametrize("measures", [True, False])
+def test_a_time_daemon_that_has_not_synchronised_is_told_to_measure_first(
+    tmp_path: Path, *, measures: bool
+) -> None:
+    chronyc = tmp_path / "chronyc"
+    answer = "touch synced" if measures else "true"
+    chronyc.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        f"  *burst*) {answer} ;;\n"
+        "  *tracking) [ -e synced ] && echo a,Normal || echo a,Not synchronised ;;\n"
+        "esac\n"
+    )
+    chronyc.chmod(0o755)
+    argv = [sys.executable, "-I", str(HERE / "node_facts.py"), ask(tmp_path), "n1"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = shell.must_run(argv, timeout_s=60, cwd=tmp_path, env={**os.environ, "PATH": path})
+    said = json.loads(done.stdout)["commands"]["chrony"]["stdout"]
+    assert said == ("a,Normal\n" if measures else "a,Not synchronised\n")
