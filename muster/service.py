@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from muster.acceptance.workbench import RESERVATION
 from muster.errors import MusterError
 from muster.schedulers.model import Scheduler
-
-RESERVATION = "muster-acceptance"
-"""Holds every node that is not accepted; only root may use it."""
 
 
 def take_out_of_service(scheduler: Scheduler, node: str, why: str) -> str:
