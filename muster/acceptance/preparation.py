@@ -11,6 +11,8 @@ from muster.schedulers.model import Job, NodeStatus
 
 _POLL_S = 2.0
 _RESUME_WAIT_S = 10.0
+_CLEAR_AFTER_S = 10.0
+"""A healthy node clears an ended job within a few seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +35,7 @@ def prepare(scene: Scene) -> Taken:
     busy = _wait_for_jobs(scene, names)
     for name, job in busy.items():
         scene.untested[name] = f"busy with job {job.id} of {job.user}"
+    _clear(scene, names)
     return Taken(reserved_before=before)
 
 
@@ -54,6 +57,40 @@ def _resume(scene: Scene, names: list[str]) -> None:
         asked = [name for name in asked if not known[name].usable]
         if asked:
             scene.clock.sleep(_POLL_S / 2)
+
+
+def _clear(scene: Scene, names: list[str]) -> None:
+    """Free nodes on which the scheduler still waits for the end of our own earlier tests.
+
+    That takes it minutes where a node's daemon was away when the test ended.
+    """
+    end = scene.clock.monotonic_s() + _CLEAR_AFTER_S
+    while True:
+        stuck = _stuck(scene, names)
+        if not stuck:
+            return
+        if scene.clock.monotonic_s() >= end:
+            break
+        scene.clock.sleep(_POLL_S / 2)
+    for name in stuck:
+        scene.scheduler.clear(name)
+        scene.run.event("cleared", node=name, reason="an earlier run's test would not end there")
+
+
+def _stuck(scene: Scene, names: list[str]) -> list[str]:
+    """Name the nodes that are ending jobs, all of them ours; users' jobs are left alone."""
+    known = scene.scheduler.nodes()
+    settling = {
+        name
+        for name in names
+        if name not in scene.untested and name in known and known[name].settling
+    }
+    if not settling:
+        return []
+    jobs = scene.scheduler.jobs()
+    users = {n for job in jobs if not job.name.startswith(JOB_PREFIX) for n in job.nodes}
+    ours = {n for job in jobs if job.name.startswith(JOB_PREFIX) for n in job.nodes}
+    return sorted((settling & ours) - users)
 
 
 def _said(status: NodeStatus) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import exp, isfinite
 from statistics import median
 
 from muster.errors import UsageError
@@ -18,7 +18,7 @@ PEERS_MIN = 3
 """Other nodes with a value; a median of fewer is moved by one bad node."""
 
 NOISE_MULTIPLES = 4.0
-"""A deviation within so many scaled MADs is noise, however small the tolerance."""
+"""A deviation within so many scaled MADs, as a share of the median, is noise."""
 
 MAD_TO_SIGMA = 1.4826
 
@@ -82,6 +82,21 @@ class _Bound:
         return "floor" if self.higher_is_better else "ceiling"
 
 
+def _limit(middle: float, mad: float, bound: _Bound) -> float:
+    """Return the worst value that still counts as like the peers'.
+
+    Noise is a factor, not a difference: peers that scatter by a third would else put the limit of a
+    rate below zero, where no node however slow could fail.
+    """
+    noise = NOISE_MULTIPLES * MAD_TO_SIGMA * mad
+    if middle <= 0:
+        slack = max(bound.tolerance * abs(middle), noise)
+        return middle - slack if bound.higher_is_better else middle + slack
+    if bound.higher_is_better:
+        return middle * min(1 - bound.tolerance, exp(-noise / middle))
+    return middle * max(1 + bound.tolerance, exp(noise / middle))
+
+
 def _judge(
     value: float | None, *, middle: float | None, mad: float, bound: _Bound, peers: int
 ) -> tuple[Outcome, str]:
@@ -93,8 +108,7 @@ def _judge(
             f"{value:.4g}, {bound.name()} {bound.floor:.4g} ({bound.source})",
         )
     if middle is not None:
-        slack = max(bound.tolerance * abs(middle), NOISE_MULTIPLES * MAD_TO_SIGMA * mad)
-        limit = middle - slack if bound.higher_is_better else middle + slack
+        limit = _limit(middle, mad, bound)
         figures = f"{value:.4g}, median of {peers} peers {middle:.4g}, limit {limit:.4g}"
         return (Outcome.FAIL if bound.worse(value, limit) else Outcome.PASS), figures
     if bound.floor is None:

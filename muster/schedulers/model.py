@@ -113,6 +113,10 @@ class Scheduler(Protocol):
         """Put a node back that we, or the scheduler itself, took out; False where not ours."""
         ...
 
+    def clear(self, node: str) -> None:
+        """Have the scheduler forget jobs that ended but that it still waits for on a node."""
+        ...
+
     def run_step(self, step: Step) -> StepResult:
         """Run a step to its end or its deadline; nothing of it is left behind."""
         ...

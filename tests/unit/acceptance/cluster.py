@@ -98,6 +98,8 @@ class Cluster:
         self.reserved: set[str] = set()
         self.running: list[Job] = []
         self.cancelled: list[str] = []
+        self.cleared: list[str] = []
+        self.cancel_takes_effect = True
         self.steps: list[Step] = []
         self.allreduce: dict[str, Any] = {}
         self.scheduler_down = False
@@ -144,9 +146,16 @@ class Cluster:
         self.members[node].status = replace(status, states=idle, reason="", reason_user="")
         return True
 
+    def clear(self, node: str) -> None:
+        self.cleared.append(node)
+        self.running = [job for job in self.running if node not in job.nodes]
+        status = self.members[node].status
+        self.members[node].status = replace(status, states=frozenset({"IDLE"}))
+
     def cancel(self, name_prefix: str) -> tuple[str, ...]:
         found = tuple(job.id for job in self.running if job.name.startswith(name_prefix))
-        self.running = [job for job in self.running if job.id not in found]
+        if self.cancel_takes_effect:
+            self.running = [job for job in self.running if job.id not in found]
         self.cancelled.extend(found)
         return found
 

@@ -330,3 +330,25 @@ def test_a_node_that_is_never_cleared_is_untested_and_holds_nobody(trial: Trial)
     member = trial.cluster["gpu-4"]
     member.status = replace(member.status, states=frozenset({"IDLE", "COMPLETING"}))
     assert not_accepted(trial.accept()) == {"gpu-4": (Verdict.UNTESTED, "")}
+
+
+def ending(trial: Trial, job_name: str) -> None:
+    """A job that ended, but that the scheduler still waits for on gpu-4."""
+    member = trial.cluster["gpu-4"]
+    member.status = replace(member.status, states=frozenset({"IDLE", "COMPLETING"}))
+    job = Job(id="147", name=job_name, user="root", nodes=("gpu-4",))
+    trial.cluster.running = [job]
+    trial.cluster.cancel_takes_effect = False
+
+
+def test_an_earlier_test_of_ours_that_will_not_end_is_cleared_away(trial: Trial) -> None:
+    ending(trial, "muster-accept-earlier")
+    assert trial.accept().ready
+    assert trial.cluster.cleared == ["gpu-4"]
+
+
+def test_a_users_job_that_will_not_end_is_left_alone(trial: Trial) -> None:
+    ending(trial, "train")
+    found = not_accepted(trial.accept())
+    assert found["gpu-4"][0] is Verdict.UNTESTED
+    assert trial.cluster.cleared == []

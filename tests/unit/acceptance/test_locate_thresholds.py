@@ -47,6 +47,26 @@ def test_a_value_far_below_its_peers_fails_with_the_figures() -> None:
     assert found.reason == "85, median of 4 peers 100, limit 90"
 
 
+def test_a_disk_at_a_hundredth_of_its_peers_fails_however_much_they_scatter() -> None:
+    peers = {"n1": 1525e6, "n2": 621e6, "n3": 578e6, "n4": 1459e6, "n5": 1198e6, "n6": 1525e6}
+    found = judge(10e6, peers=peers, tolerance=0.6)
+    assert found.outcome is Outcome.FAIL
+
+
+@given(
+    st.lists(st.floats(1, 1e12), min_size=3, max_size=50),
+    st.floats(0.01, 0.99),
+    st.booleans(),
+)
+def test_no_scatter_makes_a_check_that_cannot_fail(
+    rates: list[float], tolerance: float, higher_is_better: bool
+) -> None:
+    peers = {f"p{n}": rate for n, rate in enumerate(rates)}
+    worst = 0.0 if higher_is_better else 1e300
+    found = judge(worst, peers=peers, tolerance=tolerance, higher_is_better=higher_is_better)
+    assert found.outcome is Outcome.FAIL
+
+
 def test_a_value_below_the_floor_fails_even_if_all_peers_are_too() -> None:
     found = judge(100.0, floor=120.0)
     assert found.outcome is Outcome.FAIL

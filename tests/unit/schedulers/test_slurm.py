@@ -9,7 +9,7 @@ import pytest
 
 from muster.errors import RemoteError
 from muster.schedulers.model import SchedulerUnavailableError, Step
-from muster.schedulers.slurm import Slurm, step_command
+from muster.schedulers.slurm import OWN_CLEARING, Slurm, step_command
 from muster.shell import Completed
 
 NODE = "NodeName=n1 State={state}{reason}\n"
@@ -100,6 +100,15 @@ def test_a_usable_node_needs_no_resume() -> None:
     scheduler, head = slurm(scontrol_show_node=node("IDLE"))
     assert scheduler.resume("n1")
     assert updates(head) == []
+
+
+def test_what_is_left_of_a_job_is_cleared_by_taking_the_node_down_and_up() -> None:
+    scheduler, head = slurm()
+    scheduler.clear("n1")
+    assert updates(head) == [
+        f"scontrol update nodename=n1 state=down 'reason={OWN_CLEARING}'",
+        "scontrol update nodename=n1 state=resume",
+    ]
 
 
 def test_a_silent_head_is_no_answer() -> None:
