@@ -46,6 +46,8 @@ def _resume(scene: Scene, names: list[str]) -> None:
         status = known.get(name)
         if status is None:
             scene.untested[name] = "the scheduler does not know this node"
+        elif status.settling:
+            continue  # the static stage waits for it, and asks the node itself
         elif not status.usable and scene.scheduler.resume(name):
             scene.run.event("resumed", node=name, reason=status.reason)
             asked.append(name)

@@ -73,15 +73,17 @@ class Scene:
     def usable(self, names: Iterable[str], *, settle_s: float = _SETTLE_S) -> list[str]:
         """Return those that the scheduler would use now: one that it drained would hold a step.
 
-        Waits a bounded time for nodes where an earlier step is still being cleared away.
+        Waits a bounded time for nodes where an earlier step is still being cleared away, and for
+        those that the scheduler has not heard from since its last ping.
         """
         wanted = list(names)
         end = self.clock.monotonic_s() + settle_s
         while True:
             states = self.scheduler.nodes()
-            known = [name for name in wanted if name in states and states[name].usable]
-            free = [name for name in known if not states[name].settling]
-            if len(free) == len(known) or self.clock.monotonic_s() >= end:
+            known = [name for name in wanted if name in states]
+            free = [n for n in known if states[n].usable and not states[n].settling]
+            waiting = any(states[name].settling for name in known)
+            if not waiting or self.clock.monotonic_s() >= end:
                 return free
             self.clock.sleep(_POLL_S)
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from muster.errors import UnknownOutcomeError
 
-_UNUSABLE = frozenset({"DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "POWERED_DOWN", "UNKNOWN"})
+_OUT = frozenset({"DOWN", "DRAIN", "FAIL", "POWERED_DOWN", "UNKNOWN"})
+_SILENT = "NOT_RESPONDING"
 
 
 class SchedulerUnavailableError(UnknownOutcomeError):
@@ -34,12 +35,15 @@ class NodeStatus:
     @property
     def usable(self) -> bool:
         """Would the scheduler start a job there now?"""
-        return not self.states & _UNUSABLE
+        return not self.states & _OUT and _SILENT not in self.states
 
     @property
     def settling(self) -> bool:
-        """Is the end of an earlier job still being cleared away?"""
-        return "COMPLETING" in self.states
+        """May it be usable in a moment: is a job's end being cleared away, was one ping lost?
+
+        Slurm passes its pings on from node to node, so that a dead one silences others for a while.
+        """
+        return not self.states & _OUT and bool(self.states & {"COMPLETING", _SILENT})
 
     @property
     def drained(self) -> bool:

@@ -312,7 +312,10 @@ def test_few_pairs_at_once_where_the_machine_is_shared(tmp_path: Path) -> None:
     assert {len(step.nodes) for step in pairs} == {8}
 
 
-def test_a_node_where_an_old_job_is_still_being_cleared_is_waited_for(trial: Trial) -> None:
+@pytest.mark.parametrize("state", ["COMPLETING", "NOT_RESPONDING"])
+def test_a_node_that_the_scheduler_will_use_in_a_moment_is_waited_for(
+    trial: Trial, state: str
+) -> None:
     member = trial.cluster["gpu-4"]
     usual = trial.cluster.clock.sleep
 
@@ -322,7 +325,7 @@ def test_a_node_where_an_old_job_is_still_being_cleared_is_waited_for(trial: Tri
             member.status = replace(member.status, states=frozenset({"IDLE"}))
 
     trial.cluster.clock.sleep = sleep  # type: ignore[method-assign]
-    member.status = replace(member.status, states=frozenset({"IDLE", "COMPLETING"}))
+    member.status = replace(member.status, states=frozenset({"IDLE", state}))
     assert trial.accept().ready
 
 
