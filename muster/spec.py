@@ -22,12 +22,25 @@ from muster.spec_errors import SpecError, gather, mistakes_of
 from muster.spec_file import load_stack_file
 from muster.spec_forms import (
     BUCKET,
+    BUCKET_NAME,
     CAPACITY_ID,
     CHECK,
+    FILE_SYSTEM_ID,
+    IMAGE_ID,
+    KUBERNETES,
     LAB_NAME,
     MOUNT,
     POOL_NAME,
+    PUBLIC_KEY,
+    RESOURCE_GROUP,
+    RULE,
     SOFTWARE,
+    SUBNET_ID,
+    TIME,
+    TYPE_NAME,
+    URN,
+    USER,
+    VPC_ID,
     ZONE_ID,
     written_day,
 )
@@ -66,6 +79,15 @@ def _flag(value: Any) -> Any:
 Yes = Annotated[Literal[True], BeforeValidator(_flag)]
 
 
+def _written_day(value: Any) -> Any:
+    """A bare number is no day, though pydantic would read seconds since 1970."""
+    if isinstance(value, str):
+        return written_day(value)
+    if isinstance(value, date):
+        return value
+    raise PydanticCustomError("date_type", "not a day")
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(
         frozen=True,
@@ -82,10 +104,87 @@ class Network(_Section):
     """Id of the availability zone; names differ between accounts, ids do not."""
     cidr: Annotated[Text, Field(examples=["10.0.0.0/16"])] = "10.0.0.0/16"
     """Private address range of the stack, /16 to /28."""
+    vpc_id: Annotated[Text, Field(pattern=VPC_ID)] | None = None
+    """An existing VPC to build in; a new one by default."""
+    subnet_id: Annotated[Text, Field(pattern=SUBNET_ID)] | None = None
+    """An existing private subnet for all nodes; needs vpcId. Its routes are left as they are."""
+    internet: Literal["nat", "endpoints"] = "nat"
+    """How nodes get out: a NAT gateway, or only endpoints of the cloud's own services."""
+
+
+class Access(_Section):
+    """Who may log in to the nodes, and which way; the network lets nobody in from outside."""
+
+    user: Annotated[Text, Field(pattern=USER)] = "ubuntu"
+    """The image's own user, which may become root."""
+    public_keys: Annotated[
+        tuple[Annotated[Text, Field(pattern=PUBLIC_KEY)], ...], Field(min_length=1)
+    ]
+    """Keys that the nodes accept."""
+    key_file: Text = "~/.ssh/id_ed25519"
+    """The private key, on the machine that runs muster, that belongs to one of them."""
+    via: Literal["sessionManager", "direct"] = "sessionManager"
+    """Through AWS Session Manager, or by a route of your own (VPN, Direct Connect, peering)."""
+
+
+class Head(_Section):
+    """The node that runs the scheduler; aws only."""
+
+    type: Annotated[Text, Field(pattern=TYPE_NAME)] = "m7i.2xlarge"
+    """Instance type; a name of the catalog."""
+    image: Annotated[Text, Field(pattern=IMAGE_ID)] | None = None
+    """Its image; the cluster's by default."""
+    root_gib: Annotated[PositiveCount, Field(alias="rootGiB")] = 200
+    """Size of its root disk."""
+
+
+class Bucket(_Section):
+    """A bucket that the stack makes; it outlives the stack."""
+
+    name: Annotated[Text, Field(pattern=BUCKET_NAME)]
+    """Its name, unique in the world."""
+
+
+class Kubernetes(_Section):
+    """The EKS cluster; only with scheduler kubernetes."""
+
+    version: Annotated[Text, Field(pattern=KUBERNETES)]
+    """Minor version."""
+
+
+class Acknowledgement(_Section):
+    """Lets one planned loss happen: without it a preview that deletes data fails."""
+
+    urn: Annotated[Text, Field(pattern=URN)]
+    """The resource, as the preview names it."""
+    reason: Annotated[Text, Field(min_length=10)]
+    """Why; the report repeats it."""
+    until: Annotated[date, BeforeValidator(_written_day)]
+    """The last day on which it holds."""
+
+
+class RuleWaiver(_Section):
+    """Lets one preflight rule fail or stay unknown, for a reason and until a day."""
+
+    rule: Annotated[Text, Field(pattern=RULE)]
+    """Id of the rule."""
+    reason: Annotated[Text, Field(min_length=10)]
+    """Why; the report repeats it."""
+    until: Annotated[date, BeforeValidator(_written_day)]
+    """The last day on which it holds."""
+
+
+class Preflight(_Section):
+    """What is let through before anything is built."""
+
+    waivers: tuple[RuleWaiver, ...] = ()
+    """Rules that may fail or stay unknown."""
+    acknowledge: tuple[Acknowledgement, ...] = ()
+    """Losses that are wanted."""
 
 
 class Capacity(_Section):
-    """How a pool is bought; exactly one of the four."""
+    """How a pool is bought; exactly one of the first five."""
 
     on_demand: Yes | None = None
     """Pay by the hour."""
@@ -95,6 +194,10 @@ class Capacity(_Section):
     """Id of an on-demand capacity reservation."""
     block: Annotated[Text, Field(pattern=CAPACITY_ID)] | None = None
     """Id of a Capacity Block that was bought."""
+    resource_group: Annotated[Text, Field(pattern=RESOURCE_GROUP)] | None = None
+    """ARN of a resource group of on-demand capacity reservations."""
+    ends: Annotated[Text, Field(pattern=TIME, examples=["2026-12-01T11:30Z"])] | None = None
+    """When the Capacity Block ends, as its offer said."""
 
 
 class Pool(_Section):
@@ -111,7 +214,13 @@ class Pool(_Section):
     capacity: Capacity | None = None
     """How it is bought; required on aws."""
     placement: Literal["cluster", "partition", "spread"] | None = None
-    """Placement group of the nodes; aws only."""
+    """Placement group of the nodes; aws only. A pool with EFA has cluster by default."""
+    image: Annotated[Text, Field(pattern=IMAGE_ID)] | None = None
+    """Image of its nodes, aws only; the cluster's by default."""
+    interfaces: Literal["fewAddresses", "fullBandwidth"] = "fewAddresses"
+    """One address a node, or more interfaces with addresses for more bandwidth beside EFA."""
+    root_gib: Annotated[PositiveCount, Field(alias="rootGiB")] = 200
+    """Size of the root disk; aws only."""
 
 
 class Storage(_Section):
@@ -119,16 +228,24 @@ class Storage(_Section):
 
     mount: Annotated[Text, Field(pattern=MOUNT, examples=["/fsx"])]
     """Where every node finds it."""
-    kind: Literal["fsxLustre", "labDirectory"]
-    """FSx for Lustre on aws; a directory that all nodes of a lab share."""
+    kind: Literal["fsxLustre", "fsxOpenZfs", "efs", "localNvme", "labDirectory"]
+    """FSx for Lustre, FSx for OpenZFS, EFS, the nodes' own disks as one, or a lab's directory."""
+    id: Annotated[Text, Field(pattern=FILE_SYSTEM_ID)] | None = None
+    """An existing file system; muster mounts it and never deletes it."""
+    deployment: Literal["scratch2", "persistent2", "intelligentTiering"] | None = None
+    """How FSx for Lustre keeps data; persistent2 by default."""
     capacity_gib: Annotated[PositiveCount | None, Field(alias="capacityGiB")] = None
     """Size of the file system."""
     throughput: PositiveCount | None = None
-    """MB/s per TiB."""
+    """MB/s per TiB (fsxLustre persistent2), else MB/s in all."""
+    metadata_iops: PositiveCount | None = None
+    """Metadata operations per second of FSx for Lustre; AWS decides by default."""
     efa: Flag = False
     """Reach it over EFA; cannot be switched later."""
     import_: Annotated[Text | None, Field(alias="import", pattern=BUCKET)] = None
     """Bucket and prefix that fill it."""
+    export: Flag = False
+    """Write changes back to what `import` names."""
 
 
 class Budget(_Section):
@@ -155,15 +272,6 @@ class PolicyTable(_Section):
     """Windows of each benchmark on one node."""
     group_iterations: Annotated[int, Field(strict=True, ge=1, le=100_000)] | None = None
     """All-reduces over the whole fleet."""
-
-
-def _written_day(value: Any) -> Any:
-    """A bare number is no day, though pydantic would read seconds since 1970."""
-    if isinstance(value, str):
-        return written_day(value)
-    if isinstance(value, date):
-        return value
-    raise PydanticCustomError("date_type", "not a day")
 
 
 class Waiver(_Section):
@@ -218,10 +326,24 @@ class ClusterSpec(_Section):
     """What users give their jobs to."""
     network: Network | None = None
     """Where in a cloud the nodes stand."""
-    pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
-    """The nodes."""
+    access: Access | None = None
+    """Who may log in; aws only."""
+    head: Head | None = None
+    """The node that runs the scheduler; aws only."""
+    image: Annotated[Text, Field(pattern=IMAGE_ID)] | None = None
+    """Image of all nodes, by its id, so that it never changes by itself; aws only."""
+    kubernetes: Kubernetes | None = None
+    """The EKS cluster."""
+    pools: tuple[Pool, ...]
+    """The nodes; none only for an aws stack of nothing but storage."""
     storage: tuple[Storage, ...] = ()
     """File systems that every node mounts."""
+    buckets: tuple[Bucket, ...] = ()
+    """Buckets that the stack makes."""
+    tags: dict[Text, Text] = Field(default_factory=dict)
+    """Tags of every resource in the cloud."""
+    preflight: Preflight = Preflight()
+    """Failures and losses that a plan lets through."""
     software: Annotated[Text, Field(pattern=SOFTWARE, examples=["2026.11"])] | None = None
     """A row of the tested version matrix."""
     budget: Budget | None = None

@@ -91,6 +91,10 @@ class InstanceType(Entry):
     network_gbps: float | None = Field(default=None, gt=0)
     network_cards: int | None = Field(default=None, ge=1)
     efa_interfaces: int | None = Field(default=None, ge=0)
+    efa_cards: tuple[int, ...] | None = None
+    """Network cards that have EFA, where it is neither all nor all but the first."""
+    address_cards: tuple[int, ...] | None = None
+    """Cards that may carry a second interface with an address, for bandwidth beside EFA."""
     efa_version: int | None = Field(default=None, ge=1)
     efa_rate_mbit: int | None = Field(default=None, gt=0)
     """Rate of each EFA interface."""
@@ -100,8 +104,11 @@ class InstanceType(Entry):
     ipv4_per_eni: int | None = Field(default=None, ge=1)
     boot_modes: tuple[Literal["legacy-bios", "uefi"], ...] | None = None
     purchase: tuple[Purchase, ...] | None = None
+    domain_sizes: tuple[int, ...] | None = None
+    """How many nodes are sold as one, as an UltraServer; None where nodes are sold one by one."""
     on_demand_usd_per_hour: float | None = Field(default=None, gt=0)
     capacity_block_usd_per_hour: float | None = Field(default=None, gt=0)
+    spot_usd_per_hour: float | None = Field(default=None, gt=0)
     min_nofile: int | None = Field(default=None, gt=0)
     """Open files that a job must be allowed."""
     memlock_unlimited: bool | None = None

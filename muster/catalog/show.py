@@ -126,7 +126,7 @@ def _text(field: str, value: Any) -> str:
         return f"{len(rails)} x {rails[0]}" if alike else ", ".join(rails) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _rail_text(rail: RailFact) -> str:

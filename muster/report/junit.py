@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 from muster.findings import Finding, Outcome
 from muster.readiness import ComponentVerdict, NodeReadiness, Readiness, Verdict
 from muster.report.model import CUT_SHORT, waiver_of
+from muster.report.xml_text import xml_text
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG_OF_VERDICT = {
     Verdict.QUARANTINED: "failure",
     Verdict.SUSPECT: "error",
@@ -32,7 +31,7 @@ def render_junit(
     """
     verdicts = {} if readiness is None else {node.node: node for node in readiness.nodes}
     names = dict.fromkeys([*nodes, *verdicts, *(f.node for f in findings if f.node)])
-    root = ET.Element("testsuites", name=_clean(f"muster {stack}"))
+    root = ET.Element("testsuites", name=xml_text(f"muster {stack}"))
     _suite(root, "fleet", [*_fleet_cases(readiness), *_cases(findings, node="")])
     for name in names:
         verdict = _node_case(verdicts.get(name), ended=readiness is not None)
@@ -43,9 +42,9 @@ def render_junit(
 
 
 def _suite(root: ET.Element, name: str, cases: Sequence[ET.Element]) -> None:
-    suite = ET.SubElement(root, "testsuite", name=_clean(name))
+    suite = ET.SubElement(root, "testsuite", name=xml_text(name))
     for case in cases:
-        case.set("classname", _clean(f"{name}.{case.get('classname') or 'muster'}"))
+        case.set("classname", xml_text(f"{name}.{case.get('classname') or 'muster'}"))
         suite.append(case)
     _count(suite, cases)
 
@@ -105,15 +104,10 @@ def _finding_case(finding: Finding) -> ET.Element:
 
 
 def _case(name: str, *, tag: str, message: str, text: str = "") -> ET.Element:
-    case = ET.Element("testcase", name=_clean(name), time="0.000")
+    case = ET.Element("testcase", name=xml_text(name), time="0.000")
     if tag:
-        result = ET.SubElement(case, tag, message=_clean(message))
+        result = ET.SubElement(case, tag, message=xml_text(message))
         if tag != "skipped":
             result.set("type", "fail" if tag == "failure" else "unknown")
-        result.text = _clean(text or message)
+        result.text = xml_text(text or message)
     return case
-
-
-def _clean(text: str) -> str:
-    """Replace what XML 1.0 cannot hold at all, not even escaped."""
-    return _NOT_XML.sub("\ufffd", text)

@@ -21,7 +21,8 @@ g4dn.metal g5.8xlarge g5.12xlarge g5.16xlarge g5.24xlarge g5.48xlarge g6.8xlarge
 g6.16xlarge g6.24xlarge g6.48xlarge gr6.8xlarge g6e.8xlarge g6e.12xlarge g6e.16xlarge
 g6e.24xlarge g6e.48xlarge g7.8xlarge g7.12xlarge g7.24xlarge g7.48xlarge g7e.8xlarge
 g7e.12xlarge g7e.24xlarge g7e.48xlarge trn1.32xlarge trn1n.32xlarge trn2.3xlarge trn2.48xlarge
-trn2u.48xlarge m7i.4xlarge
+trn2u.48xlarge m7i.large m7i.xlarge m7i.2xlarge m7i.4xlarge m7i.8xlarge m7i.12xlarge m7i.16xlarge
+m7i.24xlarge m7i.48xlarge c7i.4xlarge c7i.8xlarge t3.large
 """
 
 

@@ -131,7 +131,7 @@ def test_ten_mistakes_give_ten_clear_lines() -> None:
         (LAB, "pools", "gpu", ".pools: 'gpu'; must be a list"),
         (LAB, "target", "lap", ".target: 'lap'; must be aws, hosts or lab. Did you mean lab?"),
         (LAB, "schduler", "slurm", ".schduler: unknown key. Did you mean scheduler?"),
-        (LAB, "zzz", 1, ".zzz: unknown key. Known: acceptance, budget,"),
+        (LAB, "zzz", 1, ".zzz: unknown key. Known: acceptance, access,"),
         (LAB, "lab.railRateMBit", 40, ".lab.railRateMBit: unknown key. Did you mean railRateMbit?"),
         (LAB, "lab.name", "Lab", ".lab.name: 'Lab'; must be 1 to 8 small letters and digits"),
         (LAB, "lab.nodesPerLeaf", 0, ".lab.nodesPerLeaf: 0; must be 1 or more"),

@@ -1,0 +1,1 @@
+"""What a spec with target aws asks of the cloud. Pure."""

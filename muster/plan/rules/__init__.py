@@ -1,0 +1,1 @@
+"""Preflight: every reason why a plan would fail, before any money is spent. Pure."""

@@ -1,0 +1,70 @@
+"""What a preflight rule is given and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from muster.catalog import Catalog
+from muster.findings import Outcome
+from muster.plan.aws.model import AwsPlan
+from muster.spec import ClusterSpec
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What a rule says about one subject. UNKNOWN blocks as FAIL does, unless waived."""
+
+    outcome: Outcome
+    what: str
+    """Found and expected, one line."""
+    path: str
+    """Place in the spec, as "pools[0].capacity.block"."""
+    do: str = ""
+    """What to do about it; required unless it passes."""
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """All that a rule may look at."""
+
+    spec: ClusterSpec
+    plan: AwsPlan
+    catalog: Catalog
+    now: datetime
+
+
+Ask = Callable[[View], Iterator[Said]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One reason why a plan may fail. A rule that has nothing to judge says nothing."""
+
+    id: str
+    """As "free-addresses"; what a waiver names."""
+    title: str
+    """The sentence that must be true."""
+    source: str
+    """Where the rule's figures come from."""
+    ask: Ask
+
+
+def passed(what: str, path: str) -> Said:
+    """Say that it is as it must be."""
+    return Said(outcome=Outcome.PASS, what=what, path=path)
+
+
+def failed(what: str, path: str, do: str, *, severity: Severity = "error") -> Said:
+    """Say that it would fail, and what to do."""
+    return Said(outcome=Outcome.FAIL, what=what, path=path, do=do, severity=severity)
+
+
+def unknown(what: str, path: str, do: str) -> Said:
+    """Say that it could not be told, and how it could be."""
+    return Said(outcome=Outcome.UNKNOWN, what=what, path=path, do=do)
