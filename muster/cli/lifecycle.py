@@ -1,9 +1,9 @@
-"""plan, up, down: the whole life of a stack."""
+"""up, down: the whole life of a stack."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,25 +14,8 @@ from muster.errors import MusterError
 from muster.lab import doctor, teardown
 from muster.plan.lab import plan_lab
 from muster.remote import close_connections, control_directory
-from muster.spec import ClusterSpec
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not preview and ask first.")]
-Offline = Annotated[bool, typer.Option("--offline", help="Check the spec only; ask no engine.")]
-
-
-def plan(stack: StackName, *, offline: Offline = False, as_json: AsJson = False) -> None:
-    """Check the spec and say what it asks for; then what `up` would change."""
-    context = open_stack(stack)
-    spec = context.spec()
-    document = _plan_document(context, spec)
-    if as_json:
-        print_json(document)
-    else:
-        _print_plan(document)
-    if offline:
-        return
-    context.engine.ensure_stack(stack)
-    sys.exit(min(context.engine.preview(stack), 1))
 
 
 def up(stack: StackName, *, yes: Yes = False, as_json: AsJson = False) -> None:
@@ -88,23 +71,3 @@ def _show_verdict(context: Context, *, as_json: bool) -> None:
         return
     run = context.store.latest()
     print_summary(context, run, as_json=as_json)
-
-
-def _plan_document(context: Context, spec: ClusterSpec) -> dict[str, Any]:
-    pools = [pool.model_dump(mode="json", by_alias=True) for pool in spec.pools]
-    document: dict[str, Any] = {"stack": context.stack, "target": spec.target, "pools": pools}
-    if spec.target == "lab":
-        lab = plan_lab(spec, context.catalog, context.stack)
-        document["lab"] = lab.lab
-        document["leaves"] = {leaf: list(names) for leaf, names in lab.network.leaves.items()}
-        document["hourlyUsd"] = 0
-    return document
-
-
-def _print_plan(document: dict[str, Any]) -> None:
-    lines = [f"stack {document['stack']}: target {document['target']}"]
-    lines += [
-        f"  pool {pool['name']}: {pool['count']} x {pool['type']}" for pool in document["pools"]
-    ]
-    lines += [f"  {leaf}: {' '.join(names)}" for leaf, names in document.get("leaves", {}).items()]
-    sys.stdout.write("\n".join(lines) + "\n")

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from muster.cli import doctor, lab, lifecycle, nodes, stages, views
+from muster.cli import doctor, lab, lifecycle, nodes, plan, stages, views
 from muster.errors import MusterError
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 app.command()(doctor.doctor)
-app.command()(lifecycle.plan)
+app.command()(plan.plan)
 app.command()(lifecycle.up)
 app.command()(lifecycle.down)
 app.command()(stages.converge)

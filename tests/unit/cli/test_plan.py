@@ -1,0 +1,127 @@
+"""`muster plan` of a stack on AWS: every form, and the exit status that follows from it."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.cli.test_cli import LAB, Command, muster, project, write_spec
+
+__all__ = ["muster", "project"]
+
+ROOT = Path(__file__).parents[3]
+FIXTURES = ROOT / "tests/unit/plan/fixtures"
+LOSS = str(FIXTURES / "aws_file_system_replaced.json")
+
+
+def example(**changes: Any) -> dict[str, Any]:
+    text = (ROOT / "stacks/Pulumi.example-p5.yaml").read_text(encoding="utf-8")
+    cluster: dict[str, Any] = yaml.safe_load(text)["config"]["muster:cluster"]
+    return {**cluster, **changes}
+
+
+def test_what_only_the_cloud_knows_makes_the_plan_unknown(project: Path, muster: Command) -> None:
+    write_spec(project, example(), "prod")
+    status, out, err = muster("plan", "prod", "--offline")
+    assert (status, err) == (3, "")
+    assert "17 must be available" in out
+    assert "958.04 USD an hour" in out
+    assert "95.2 kW" in out
+
+
+def test_a_plan_that_would_fail_says_why_and_exits_1(project: Path, muster: Command) -> None:
+    storage = [{"mount": "/fsx", "kind": "fsxLustre", "capacityGiB": 48001, "throughput": 500}]
+    write_spec(project, example(storage=storage), "prod")
+    status, out, _ = muster("plan", "prod", "--offline")
+    assert status == 1
+    assert "storage[0].capacityGiB" in out
+
+
+def test_a_waiver_lets_what_is_unknown_through(project: Path, muster: Command) -> None:
+    write_spec(project, example(), "prod")
+    document = json.loads(muster("plan", "prod", "--offline", "--json")[1])
+    rules = {r["rule"] for r in document["results"] if r["standing"] == "unknown"}
+    assert rules
+    waivers = [
+        {"rule": rule, "reason": "looked at by hand", "until": "2099-12-31"} for rule in rules
+    ]
+    write_spec(project, example(preflight={"waivers": waivers}), "prod")
+    status, out, _ = muster("plan", "prod", "--offline")
+    assert status == 0, out
+
+
+@pytest.mark.parametrize("form", ["json", "markdown", "junit", "sarif"])
+def test_each_form_is_whole(project: Path, muster: Command, form: str) -> None:
+    write_spec(project, example(), "prod")
+    status, out, _ = muster("plan", "prod", "--offline", "--format", form)
+    assert status == 3
+    if form == "junit":
+        root = ET.fromstring(out)  # noqa: S314 - our own output
+        assert len(list(root.iter("error"))) == 9
+    elif form == "markdown":
+        assert "### Price" in out
+    else:
+        assert json.loads(out)
+
+
+def test_without_offline_it_does_not_claim_to_have_asked_the_cloud(
+    project: Path, muster: Command
+) -> None:
+    write_spec(project, example(), "prod")
+    status, out, err = muster("plan", "prod")
+    assert (status, out) == (2, "")
+    assert "Add --offline." in err
+
+
+def test_a_preview_that_loses_a_file_system_is_red(project: Path, muster: Command) -> None:
+    write_spec(project, example(), "prod")
+    command = ("plan", "prod", "--offline", "--preview", LOSS, "--format", "markdown")
+    status, out, _ = muster(*command)
+    assert status == 1
+    assert out.startswith("🔴 **Blocked")
+    assert "lustreFileSystem:LustreFileSystem::shared" in out
+    assert "46.9 TiB" in out
+
+
+def test_an_acknowledged_loss_is_let_through(project: Path, muster: Command) -> None:
+    write_spec(project, example(), "prod")
+    command = ("plan", "prod", "--offline", "--preview", LOSS, "--json")
+    blocked = json.loads(muster(*command)[1])["blast"]["blocked"]
+    known = [
+        {"urn": change["urn"], "reason": "moved to the new one", "until": "2099-12-31"}
+        for change in blocked
+    ]
+    write_spec(project, example(preflight={"acknowledge": known}), "prod")
+    status, out, _ = muster(*command)
+    assert json.loads(out)["blast"]["outcome"] == "pass"
+    assert status == 3  # the rules that need the cloud are still unknown
+
+
+def test_a_preview_of_a_lab_is_judged_as_well(project: Path, muster: Command) -> None:
+    write_spec(project, LAB)
+    preview = str(FIXTURES / "engine_preview.json")
+    status, out, _ = muster("plan", "lab", "--preview", preview)
+    assert status == 0
+    assert "pool gpu: 4 x lab.8gpu" in out
+    assert "none of them a loss" in out
+
+
+def test_a_preview_that_cannot_be_read_is_a_mistake_of_one_line(
+    project: Path, muster: Command
+) -> None:
+    write_spec(project, LAB)
+    status, _, err = muster("plan", "lab", "--preview", "nowhere.json")
+    assert status == 2
+    assert len(err.splitlines()) == 1
+
+
+def test_a_lab_has_no_preflight_to_write(project: Path, muster: Command) -> None:
+    write_spec(project, LAB)
+    status, _, err = muster("plan", "lab", "--offline", "--format", "sarif")
+    assert status == 2
+    assert "Use text or json." in err
