@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from muster.lab.paths import lab_root
 from muster.lab.testing import TrialLab
 
 PROJECT = Path(__file__).parents[2]
+_NUMBERS = itertools.count()
 
 
 def _sweep() -> None:
@@ -42,14 +44,17 @@ def _lab_can_run() -> None:
     _sweep()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab_names() -> Iterator[Callable[[], str]]:
-    """Give lab names that are this run's own; what was made under them is removed at the end."""
+    """Give lab names that are this run's own; what was made under them is removed at the end.
+
+    At the end of each module: a lab that idles takes time from what the next one measures.
+    """
     digest = hashlib.sha256(f"{PROJECT}/{os.getpid()}".encode()).hexdigest()[:4]
     given: list[str] = []
 
     def name() -> str:
-        given.append(f"t{digest}{len(given)}")
+        given.append(f"t{digest}{next(_NUMBERS)}")
         append_line(_records() / f"{os.getpid()}.txt", given[-1])
         return given[-1]
 
@@ -59,7 +64,7 @@ def lab_names() -> Iterator[Callable[[], str]]:
     (_records() / f"{os.getpid()}.txt").unlink(missing_ok=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make_lab(lab_names: Callable[[], str]) -> Callable[..., TrialLab]:
     """Make a lab: `make_lab(nodes=4, leaves=2, rails=2, head=True)`."""
 
