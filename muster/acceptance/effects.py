@@ -175,7 +175,7 @@ class Explainer:
             effect = _over_partners(node, fair)
             if effect is not None:
                 effects.append(effect)
-        if len(effects) < WITNESSES_MIN:
+        if len(effects) < WITNESSES_MIN or sum(e.tests for e in effects) < UPLINK_TESTS_MIN:
             return None
         value = median(e.value for e in effects)
         limit = self.leaf_limit.at(self.sigma, sum(e.partners for e in effects))
@@ -185,6 +185,9 @@ class Explainer:
 
 WITNESSES_MIN = 2
 """One node that is slow across leaves says nothing about the others' uplink."""
+
+UPLINK_TESTS_MIN = 6
+"""Two rounds across leaves are four tests of a leaf of two: one noisy round lowers half of them."""
 
 WITNESS_SHARE = 0.75
 """Share of witnesses that must be low; the rest may have met other slow parts, or luck."""
