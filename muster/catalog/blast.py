@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from muster.catalog.citing import Citations, read_mapping, read_sources, validate
+from muster.catalog.citing import load_cited
 from muster.catalog.model import CatalogError, Entry
 
 _HERE = Path(__file__).parent
@@ -161,10 +161,7 @@ def load_effects(directory: Path = _HERE) -> Effects:
         CatalogError: an effect of no listed source, a rule that contradicts itself, a wrong type.
 
     """
-    effects = validate(Effects, read_mapping(directory / _FILE), _FILE)
-    citations = Citations(read_sources(directory))
-    for source, place in effects.cited():
-        citations.fact(place, source, f"{_FILE}: {place}")
+    effects = load_cited(Effects, directory / _FILE, Effects.cited)
     for name in effects.types:
         if name.count(":") != 2:  # noqa: PLR2004 - package:module:Type
             raise CatalogError("must be package:module:Type", where=f"{_FILE}: {name}")

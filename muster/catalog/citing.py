@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -113,6 +113,22 @@ def validate(model: type[_Model], data: Mapping[str, Any], where: str) -> _Model
         first = error.errors(include_url=False)[0]
         at = ".".join(str(part) for part in first["loc"])
         raise CatalogError(f"{at} {first['msg']}".strip(), where=where) from error
+
+
+def load_cited(
+    model: type[_Model], path: Path, cited: Callable[[_Model], Iterable[tuple[str, str]]]
+) -> _Model:
+    """Read a file with its own model; `cited` yields each source that it names, and the place.
+
+    Raises:
+        CatalogError: a wrong value, or one of no listed source.
+
+    """
+    found = validate(model, read_mapping(path), path.name)
+    citations = Citations(read_sources(path.parent))
+    for source, place in cited(found):
+        citations.fact(place, source, f"{path.name}: {place}" if place else path.name)
+    return found
 
 
 def read_sources(directory: Path) -> dict[str, Source]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from muster.catalog.citing import Citations, read_mapping, read_sources, validate
+from muster.catalog.citing import load_cited
 from muster.catalog.model import Entry
 
 _HERE = Path(__file__).parent
@@ -88,8 +88,6 @@ def load_node_facts(directory: Path = _HERE) -> NodeFacts:
         CatalogError: a wrong value, or one without a listed source.
 
     """
-    facts = validate(NodeFacts, read_mapping(directory / _FILE), _FILE)
-    citations = Citations(read_sources(directory))
-    for section in facts.cited():
-        citations.fact(None, section.source, _FILE)
-    return facts
+    return load_cited(
+        NodeFacts, directory / _FILE, lambda facts: ((row.source, "") for row in facts.cited())
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from muster.catalog.citing import Citations, read_mapping, read_sources, validate
+from muster.catalog.citing import load_cited
 from muster.catalog.model import Entry
 
 _HERE = Path(__file__).parent
@@ -77,8 +77,6 @@ def load_prices(directory: Path = _HERE) -> Prices:
         CatalogError: a price of no listed source, a price of nothing, a wrong type.
 
     """
-    prices = validate(Prices, read_mapping(directory / _FILE), _FILE)
-    citations = Citations(read_sources(directory))
-    for row in prices.rows():
-        citations.fact(row.region, row.source, _FILE)
-    return prices
+    return load_cited(
+        Prices, directory / _FILE, lambda prices: ((row.source, "") for row in prices.rows())
+    )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from muster.catalog.citing import Citations, read_mapping, read_sources, validate
+from muster.catalog.citing import load_cited
 from muster.catalog.model import Entry
 
 _HERE = Path(__file__).parent
@@ -166,8 +166,6 @@ def load_quotas(directory: Path = _HERE) -> Quotas:
         CatalogError: a row of no listed source, two quotas for one class, a wrong type.
 
     """
-    quotas = validate(Quotas, read_mapping(directory / _FILE), _FILE)
-    citations = Citations(read_sources(directory))
-    for row in quotas.rows():
-        citations.fact(row, row.source, _FILE)
-    return quotas
+    return load_cited(
+        Quotas, directory / _FILE, lambda quotas: ((row.source, "") for row in quotas.rows())
+    )

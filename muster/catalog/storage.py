@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from muster.catalog.citing import Citations, read_mapping, read_sources, validate
+from muster.catalog.citing import load_cited
 from muster.catalog.model import Entry
 
 _HERE = Path(__file__).parent
@@ -168,8 +168,6 @@ def load_storage(directory: Path = _HERE) -> StorageFacts:
         CatalogError: a wrong value, or one without a listed source.
 
     """
-    facts = validate(StorageFacts, read_mapping(directory / _FILE), _FILE)
-    citations = Citations(read_sources(directory))
-    for section in facts.cited():
-        citations.fact(None, section.source, _FILE)
-    return facts
+    return load_cited(
+        StorageFacts, directory / _FILE, lambda facts: ((row.source, "") for row in facts.cited())
+    )
