@@ -117,12 +117,14 @@ def limits() -> dict[str, Any]:
 
 
 def serial() -> str:
-    """Return the serial given at creation, or the firmware's."""
-    for path in ("/etc/muster/serial", "/sys/class/dmi/id/product_serial"):
-        text = read(Path(path))
-        if text:
-            return text
-    return ""
+    """Return the serial given at creation, an EC2 instance's id, or the firmware's serial.
+
+    On Nitro instances the id is the board's asset tag (EC2 user guide, "Identify EC2 instances").
+    """
+    given = read(Path("/etc/muster/serial"))
+    tag = read(Path("/sys/class/dmi/id/board_asset_tag")) or ""
+    instance = tag if tag.startswith("i-") else ""
+    return given or instance or read(Path("/sys/class/dmi/id/product_serial")) or ""
 
 
 def tracking(timeout_s: float) -> dict[str, Any]:

@@ -24,18 +24,15 @@ def interfaces_of(found: InstanceType, wish: Wish, *, where: str) -> tuple[Inter
             layout with more addresses.
 
     """
-    if not found.efa_interfaces:
-        _refuse_full_bandwidth(found, wish, where)
-        return (Interface(0, 0, "interface"),)
-    if found.network_cards == 1:
-        _refuse_full_bandwidth(found, wish, where)
+    if wish == "fullBandwidth" and not found.address_cards:
+        what = f"{found.name} has no layout with more addresses"
+        raise UsageError(what, where=f"{where}.interfaces", hint="Use fewAddresses.")
+    if found.efa_interfaces and found.network_cards == 1:
         return (Interface(0, 0, "efa"),)
-    cards = _efa_cards(found, where)
+    cards = _efa_cards(found, where) if found.efa_interfaces else ()
     efa = tuple(Interface(card, 0 if card else 1, "efa-only") for card in cards)
     if wish == "fewAddresses":
         return (Interface(0, 0, "interface"), *efa)
-    if not found.address_cards:
-        _refuse_full_bandwidth(found, wish, where)
     more = tuple(Interface(card, 1, "interface") for card in found.address_cards or ())
     return (Interface(0, 0, "interface"), *efa, *more)
 
@@ -51,10 +48,3 @@ def _efa_cards(found: InstanceType, where: str) -> tuple[int, ...]:
         return tuple(range(1, cards))
     what = f"the catalog does not say on which of {cards} cards {found.name} has its {efa} EFA"
     raise UsageError(what, where=where, hint="Add efa_cards to the type in the catalog.")
-
-
-def _refuse_full_bandwidth(found: InstanceType, wish: Wish, where: str) -> None:
-    if wish == "fewAddresses":
-        return
-    what = f"{found.name} has no layout with more addresses"
-    raise UsageError(what, where=f"{where}.interfaces", hint="Use fewAddresses.")

@@ -82,3 +82,13 @@ def test_cards_that_the_catalog_does_not_name_are_not_guessed() -> None:
     found: InstanceType = TYPES["p6e-gb200.36xlarge"].model_copy(update={"efa_cards": None})
     with pytest.raises(UsageError, match="on which of 17 cards"):
         interfaces_of(found, "fewAddresses", where="pools[0]")
+
+
+def test_a_type_without_efa_may_have_an_address_on_each_of_its_cards() -> None:
+    found = load_catalog().instance_type("paper.8gpu")
+    layout = interfaces_of(found, "fullBandwidth", where="pools[0]")
+    assert [(i.card, i.device, i.kind) for i in layout] == [
+        (0, 0, "interface"),
+        (1, 1, "interface"),
+        (2, 1, "interface"),
+    ]

@@ -1,0 +1,26 @@
+"""What the paper cloud reads of an instance's user data, as cloud-init would."""
+
+from __future__ import annotations
+
+import pytest
+
+from papercloud.lab_machines import root_keys
+
+KEYS = """#cloud-config
+disable_root: false
+users:
+  - default
+  - name: root
+    ssh_authorized_keys: [ssh-ed25519 AAAA a, ssh-ed25519 BBBB b]
+  - name: ubuntu
+    ssh_authorized_keys: [ssh-ed25519 CCCC c]
+"""
+
+
+def test_root_gets_the_keys_that_cloud_config_gives_to_root() -> None:
+    assert root_keys(KEYS) == ("ssh-ed25519 AAAA a", "ssh-ed25519 BBBB b")
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\n", "#cloud-config\n", "#cloud-config\n[]\n"])
+def test_other_user_data_lets_nobody_in(text: str) -> None:
+    assert root_keys(text) == ()
