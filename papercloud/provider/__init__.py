@@ -1,0 +1,1 @@
+"""A stand-in for `pulumi-resource-aws`: the engine talks to it, it talks to the paper cloud."""
