@@ -7,6 +7,7 @@ import pulumi
 from muster.catalog import load_catalog
 from muster.clock import SystemClock
 from muster.errors import MusterError
+from muster.project import price_directory
 from muster.spec import parse_spec
 from stacks import build_stack
 
@@ -15,7 +16,7 @@ def main() -> None:
     """Read the stack's config, check it, and build it."""
     stack = pulumi.get_stack()
     data = pulumi.Config("muster").require_object("cluster")
-    catalog = load_catalog()
+    catalog = load_catalog(prices=price_directory())
     today = SystemClock().now().date()
     spec = parse_spec(data, where=f"Pulumi.{stack}.yaml", catalog=catalog, today=today)
     for name, value in build_stack(spec, catalog, stack).items():

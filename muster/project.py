@@ -38,10 +38,24 @@ def store_root() -> Path:
     return Path(override).resolve() if override else project_directory() / ".muster"
 
 
-def project_with_stack(directory: Path, stack: str, cluster: Mapping[str, Any]) -> None:
+def price_directory() -> Path | None:
+    """Return the folder of prices that were read from AWS; None outside a project."""
+    try:
+        return project_directory() / "stacks" / "prices"
+    except UsageError:
+        return None
+
+
+def project_with_stack(
+    directory: Path,
+    stack: str,
+    cluster: Mapping[str, Any],
+    config: Mapping[str, Any] | None = None,
+) -> None:
     """Copy this program into a directory, with one stack and no state.
 
     For tests and benchmarks, which must not touch the files and stacks that a person works with.
+    `config` is the rest of the stack's config, as {"aws:region": …}.
     """
     source = Path(__file__).parents[1]
     for name in _PROGRAM_DIRECTORIES:
@@ -50,7 +64,9 @@ def project_with_stack(directory: Path, stack: str, cluster: Mapping[str, Any]) 
     for name in _PROGRAM_FILES:
         shutil.copy2(source / name, directory / name)
     stack_file = directory / "stacks" / f"Pulumi.{stack}.yaml"
-    write_atomic(stack_file, yaml.safe_dump({"config": {"muster:cluster": dict(cluster)}}))
+    write_atomic(
+        stack_file, yaml.safe_dump({"config": {**(config or {}), "muster:cluster": dict(cluster)}})
+    )
 
 
 def own_environment(directory: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,30 @@ from muster.catalog.citing import (
 )
 from muster.catalog.limits import Limit, Quantity, check_limits
 from muster.catalog.model import Catalog, CatalogError, Gpu, InstanceType
+from muster.catalog.prices_file import load_region_prices
 
 _HERE = Path(__file__).parent
 _OWN = {SOURCES, "gpus.yaml", "limits.yaml"}
 
 
+def load_catalog(directory: Path = _HERE, prices: Path | None = None) -> Catalog:
+    """Read and check the catalog, and the prices that were read from AWS for this project.
+
+    `prices` is the folder with a file for each region; with none, the catalog's own prices hold.
+
+    Raises:
+        CatalogError: a value without a listed source, an impossible limit, a wrong type.
+
+    """
+    catalog, regions = _load_shipped(directory), load_region_prices(prices)
+    if not regions:
+        return catalog
+    found = {key: source for region in regions for key, source in region.sources.items()}
+    return replace(catalog, sources={**catalog.sources, **found}, region_prices=regions)
+
+
 @cache
-def load_catalog(directory: Path = _HERE) -> Catalog:
+def _load_shipped(directory: Path) -> Catalog:
     """Read and check the sources, accelerators, types and limits.
 
     Every other file of the folder has its own loader, which checks its values and that their

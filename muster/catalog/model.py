@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from muster.catalog.limits import Limit, Quantity
 from muster.errors import MusterError
+
+if TYPE_CHECKING:
+    from muster.catalog.prices_file import RegionPrices
 
 Target = Literal["aws", "hosts", "lab"]
 Purchase = Literal["onDemand", "spot", "capacityBlock"]
@@ -165,6 +168,13 @@ class Catalog:
     sources: Mapping[str, Source]
     quantities: Mapping[str, Quantity]
     limits: tuple[Limit, ...]
+    region_prices: tuple[RegionPrices, ...] = ()
+    """What was read from AWS, by region; it comes before what the types state."""
+
+    def prices_in(self, zone_id: str) -> RegionPrices | None:
+        """Return what was read from AWS for the region of a zone."""
+        found = (prices for prices in self.region_prices if prices.holds_in(zone_id))
+        return next(found, None)
 
     def instance_type(self, name: str) -> InstanceType:
         """Return a type by name.

@@ -35,7 +35,8 @@ def type_rows(catalog: Catalog, name: str) -> tuple[Row, ...]:
     found = _find(catalog, name)
     facts = (_fact_row(field, found) for field in _fields(found))
     note = [Row("note", found.note)] if found.note else []
-    return (*facts, *note, *(_limit_row(limit) for limit in _limits(catalog, found)))
+    read = _region_rows(catalog, name)
+    return (*facts, *read, *note, *(_limit_row(limit) for limit in _limits(catalog, found)))
 
 
 def type_json(catalog: Catalog, name: str) -> dict[str, Any]:
@@ -49,10 +50,18 @@ def type_json(catalog: Catalog, name: str) -> dict[str, Any]:
     facts = {field: _fact_json(field, found) for field in _fields(found)}
     limits = [limit.model_dump(mode="json") for limit in _limits(catalog, found)]
     sources = {fact.source for fact in found.facts.values()} | {row["source"] for row in limits}
+    read = {region.region: region.instances.get(name) for region in catalog.region_prices}
+    rows = [row for prices in read.values() if prices for _, _, row in prices.rows()]
+    sources |= {row.source for row in rows}
     return {
         "name": found.name,
         "note": found.note,
         "facts": facts,
+        "regionPrices": {
+            region: prices.model_dump(mode="json", exclude_defaults=True)
+            for region, prices in read.items()
+            if prices
+        },
         "limits": limits,
         "sources": {key: catalog.sources[key].model_dump(mode="json") for key in sorted(sources)},
     }
@@ -68,6 +77,21 @@ def type_text(catalog: Catalog, name: str) -> str:
     cited = sorted({row[2] for row in rows if row[2]})
     return (
         "\n".join([*lines, "", *(f"{key}: {catalog.sources[key].title}" for key in cited)]) + "\n"
+    )
+
+
+def _region_rows(catalog: Catalog, name: str) -> tuple[Row, ...]:
+    """Return what was read from AWS, which comes before the catalog's own prices there."""
+    return tuple(
+        Row(
+            f"{way}_usd_per_hour",
+            f"{row.usd:g} in {zone or region.region}",
+            row.source,
+            str(row.as_of),
+        )
+        for region in catalog.region_prices
+        if name in region.instances
+        for way, zone, row in region.instances[name].rows()
     )
 
 

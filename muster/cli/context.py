@@ -9,7 +9,7 @@ from muster.catalog import Catalog, load_catalog
 from muster.clock import SystemClock
 from muster.engine import Engine
 from muster.fleet import Fleet
-from muster.project import project_directory, store_root
+from muster.project import price_directory, project_directory, store_root
 from muster.remote import SshRemote, control_directory
 from muster.runstore import RunStore
 from muster.spec import ClusterSpec, load_stack_file, parse_spec
@@ -48,7 +48,7 @@ def open_stack(stack: str) -> Context:
     return Context(
         stack=stack,
         project=project,
-        catalog=load_catalog(),
+        catalog=load_catalog(prices=price_directory()),
         clock=clock,
         store=RunStore(store_root(), stack, clock),
         engine=Engine(project),

@@ -15,6 +15,7 @@ from muster.catalog.show import type_json, type_rows
 from muster.cli.context import Context, open_stack
 from muster.cli.output import AsJson, StackName, print_json
 from muster.cli.summary import exit_status, summary_document
+from muster.project import price_directory
 from muster.readiness import Readiness
 from muster.report.terminal import show_status
 from muster.report.write import write_reports
@@ -70,7 +71,7 @@ def report(stack: StackName, *, as_json: AsJson = False) -> None:
 @catalog_app.command("show")
 def catalog_show(type_name: TypeName, *, as_json: AsJson = False) -> None:
     """Print all that is known about an instance type, and from where."""
-    catalog = load_catalog()
+    catalog = load_catalog(prices=price_directory())
     if as_json:
         print_json(type_json(catalog, type_name))
         return
