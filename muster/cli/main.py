@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from muster.cli import doctor, lab, lifecycle, nodes, plan, stages, views
+from muster.cli import catalog_refresh, doctor, lab, lifecycle, nodes, plan, stages, views
 from muster.errors import MusterError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command()(nodes.ssh)
 app.command()(nodes.quarantine)
 app.command()(nodes.release)
 app.command()(nodes.replace)
+views.catalog_app.command("refresh")(catalog_refresh.catalog_refresh)
 app.add_typer(views.catalog_app, name="catalog")
 app.add_typer(views.spec_app, name="spec")
 app.add_typer(lab.app, name="lab")
