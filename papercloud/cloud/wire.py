@@ -1,0 +1,111 @@
+"""HTTP requests to calls, and answers back, in each protocol that AWS speaks."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.model import OperationModel, ServiceModel
+from moto.core.parse import PROTOCOL_PARSERS, RequestDict
+from moto.core.request import determine_request_protocol
+from moto.core.routing import get_service_router
+from moto.core.serialize import get_serializer_class
+from moto.core.utils import get_service_model
+from moto.moto_server.werkzeug_app import BackendRequest
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response
+
+# What a request is signed for, where boto3 calls the service otherwise.
+_SIGNED_AS = {"elasticfilesystem": "efs", "servicequotas": "service-quotas"}
+_SCOPE_PARTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that was understood, and how to answer it."""
+
+    service: ServiceModel
+    operation: OperationModel
+    protocol: str
+    params: dict[str, Any]
+    region: str
+
+    def reply(self, result: Any) -> Response:
+        """Turn an answer, or an exception, into a response."""
+        serializer = get_serializer_class(self.service.service_name, self.protocol)
+        done = serializer(operation_model=self.operation).serialize(result)
+        return Response(done["body"], status=done["status_code"], headers=dict(done["headers"]))
+
+
+def read(environ: dict[str, Any]) -> Exchange | None:
+    """Understand a request; None where it is none of AWS' signed calls.
+
+    The body is put back, for whoever reads the request next.
+    """
+    scope = _scope(environ.get("HTTP_AUTHORIZATION", ""))
+    if scope is None:
+        return None
+    region, signed_for = scope
+    service = get_service_model(_SIGNED_AS.get(signed_for, signed_for))
+    _buffer(environ)
+    request = BackendRequest(dict(environ))
+    action, url_params = _action(service.service_name, request)
+    _rewind(environ)
+    if action not in service.operation_names:
+        return None
+    operation = service.operation_model(action)
+    protocol = determine_request_protocol(service, request.content_type)
+    return Exchange(
+        service=service,
+        operation=operation,
+        protocol=protocol,
+        params=_params(operation, protocol, request, url_params),
+        region=region,
+    )
+
+
+def _params(
+    operation: OperationModel, protocol: str, request: Any, url_params: dict[str, Any]
+) -> dict[str, Any]:
+    if operation.service_model.service_name == "s3":
+        return {}  # bodies may be large, and no handler here answers S3
+    asked: RequestDict = {
+        "method": request.method,
+        "values": request.values,
+        "headers": request.headers,
+        "body": request.data,
+        "url_path": request.path,
+        "url_params": url_params,
+    }
+    parsed: dict[str, Any] = PROTOCOL_PARSERS[protocol](operation, map_type=dict).parse(asked) or {}
+    return parsed
+
+
+def _scope(authorization: str) -> tuple[str, str] | None:
+    """Read region and service out of a Signature Version 4 header."""
+    _, _, rest = authorization.partition("Credential=")
+    parts = rest.split(",")[0].split("/")
+    return (parts[2], parts[3].lower()) if len(parts) == _SCOPE_PARTS else None
+
+
+def _action(service: str, request: Any) -> tuple[str, dict[str, Any]]:
+    named = request.values.get("Action") or request.headers.get("X-Amz-Target", "").split(".")[-1]
+    if named:
+        return str(named), {}
+    try:
+        operation, url_params = get_service_router(service).match(request)
+    except (NotFound, NotImplementedError):
+        return "", {}
+    return str(operation.name), dict(url_params)
+
+
+def _buffer(environ: dict[str, Any]) -> None:
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    if length and not isinstance(environ["wsgi.input"], io.BytesIO):
+        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
+
+
+def _rewind(environ: dict[str, Any]) -> None:
+    if isinstance(environ["wsgi.input"], io.BytesIO):
+        environ["wsgi.input"].seek(0)
