@@ -31,7 +31,7 @@ class Quota(Cited):
     """A limit of an account in a region, which AWS raises on request."""
 
     name: str = Field(min_length=1)
-    service: Literal["ec2", "vpc"]
+    service: Literal["ec2", "vpc", "fsx"]
     code: str = Field(pattern=r"^L-[0-9A-F]{8}$")
     note: str = ""
 
@@ -53,6 +53,12 @@ class InterfaceQuota(Quota):
     """How many network interfaces a region may have; `default` is that of a new account."""
 
     default: Positive
+
+
+class RegionalQuota(Quota):
+    """How much of one thing a region may have over all stacks."""
+
+    of: Literal["addresses", "vpcs", "lustrePersistent2Gib", "lustreScratchGib", "openZfsMbps"]
 
 
 class SubnetLimits(Cited):
@@ -124,6 +130,7 @@ class Quotas(Entry):
 
     vcpus: tuple[VcpuQuota, ...]
     network_interfaces: InterfaceQuota
+    regional: tuple[RegionalQuota, ...]
     subnet: SubnetLimits
     placement: PlacementLimits
     efa: EfaIslands
@@ -155,6 +162,7 @@ class Quotas(Entry):
     def rows(self) -> Iterator[Cited]:
         """Return whatever cites a source."""
         yield from self.vcpus
+        yield from self.regional
         yield from (row for _, row in self if isinstance(row, Cited))
 
 
