@@ -7,9 +7,9 @@ from typing import Any
 from muster.catalog import Catalog
 from muster.errors import UsageError
 from muster.spec import ClusterSpec
-from stacks import lab
+from stacks import aws, lab
 
-_TARGETS = {"lab": lab.build}
+_TARGETS = {"aws": aws.build, "lab": lab.build}
 
 
 def build_stack(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
@@ -22,5 +22,7 @@ def build_stack(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, An
     build = _TARGETS.get(spec.target)
     if build is None:
         what = f"target {spec.target!r} has no stack yet"
-        raise UsageError(what, where="muster:cluster.target", hint="Use `target: lab`.")
+        raise UsageError(
+            what, where="muster:cluster.target", hint="Use `target: aws` or `target: lab`."
+        )
     return build(spec, catalog, stack)

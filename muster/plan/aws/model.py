@@ -13,6 +13,9 @@ InterfaceKind = Literal["interface", "efa", "efa-only"]
 """EC2's interface types; only the first two have an address."""
 Buying = Literal["onDemand", "spot", "reservation", "resourceGroup", "block"]
 
+PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+"""Addresses that no one on the internet has (RFC 1918)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interface:
@@ -80,6 +83,8 @@ class NetworkPlan:
     vpc_id: str | None
     subnet_id: str | None
     internet: Literal["nat", "endpoints"]
+    control_cidr: str | None = None
+    """Range of a new subnet in a second zone, which EKS wants for its control plane."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,6 +135,12 @@ class AwsPlan:
     kubernetes: Kubernetes | None
     access: Access | None
     tags: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ssh_from(self) -> tuple[str, ...]:
+        """Ranges that may open SSH: private ones where access is direct, else none."""
+        direct = self.access is not None and self.access.via == "direct"
+        return PRIVATE_RANGES if direct else ()
 
     @property
     def nodes(self) -> int:

@@ -18,8 +18,8 @@ from muster.plan.aws.model import (
 )
 from muster.spec import Capacity, ClusterSpec, Head, Network, Pool, Storage
 
-_PUBLIC_PREFIX = 28
-"""The smallest subnet that a VPC takes; only the NAT gateway is in it."""
+_SMALL_PREFIX = 28
+"""The smallest subnet that a VPC takes; for a NAT gateway, or EKS's own interfaces."""
 
 
 def plan_aws(spec: ClusterSpec, catalog: Catalog, stack: str) -> AwsPlan:
@@ -34,7 +34,7 @@ def plan_aws(spec: ClusterSpec, catalog: Catalog, stack: str) -> AwsPlan:
     return AwsPlan(
         stack=stack,
         scheduler=spec.scheduler,
-        network=_network(spec.network),
+        network=_network(spec.network, eks=spec.scheduler == "kubernetes"),
         pools=tuple(_pool(n, pool, spec, catalog) for n, pool in enumerate(spec.pools)),
         head=_head(spec, catalog),
         file_systems=tuple(_file_system(storage) for storage in spec.storage),
@@ -45,33 +45,61 @@ def plan_aws(spec: ClusterSpec, catalog: Catalog, stack: str) -> AwsPlan:
     )
 
 
-def _network(wish: Network) -> NetworkPlan:
+def _network(wish: Network, *, eks: bool) -> NetworkPlan:
+    if eks and wish.subnet_id:
+        what = f"{wish.subnet_id} is in one zone, and EKS needs subnets in two"
+        hint = "Leave it out; with vpcId the stack makes both subnets in that VPC."
+        raise UsageError(what, where="muster:cluster.network.subnetId", hint=hint)
     public = wish.subnet_id is None and wish.internet == "nat"
-    private_cidr, public_cidr = _split(wish.cidr)
-    return NetworkPlan(
-        zone_id=wish.zone_id,
-        cidr=wish.cidr,
-        private_cidr=private_cidr if public else wish.cidr,
+    if not public and not eks:
+        return _made_of(wish, wish.cidr)
+    private_cidr, public_cidr, control_cidr = _split(wish.cidr)
+    if eks and control_cidr is None:
+        raise _too_small(wish.cidr, "the two subnets of EKS", "Use a /26 or larger.")
+    return _made_of(
+        wish,
+        private_cidr,
         public_cidr=public_cidr if public else None,
-        vpc_id=wish.vpc_id,
-        subnet_id=wish.subnet_id,
-        internet=wish.internet,
+        control_cidr=control_cidr if eks else None,
     )
 
 
-def _split(cidr: str) -> tuple[str, str]:
-    """Give the lower half of a range to the nodes and the last /28 of the rest to the NAT gateway.
+def _made_of(
+    wish: Network,
+    private_cidr: str,
+    public_cidr: str | None = None,
+    control_cidr: str | None = None,
+) -> NetworkPlan:
+    return NetworkPlan(
+        zone_id=wish.zone_id,
+        cidr=wish.cidr,
+        private_cidr=private_cidr,
+        public_cidr=public_cidr,
+        vpc_id=wish.vpc_id,
+        subnet_id=wish.subnet_id,
+        internet=wish.internet,
+        control_cidr=control_cidr,
+    )
+
+
+def _too_small(cidr: str, need: str, hint: str) -> UsageError:
+    return UsageError(
+        f"{cidr} is too small for {need}", where="muster:cluster.network.cidr", hint=hint
+    )
+
+
+def _split(cidr: str) -> tuple[str, str, str | None]:
+    """Give the lower half of a range to the nodes, and the last /28s of the rest to other subnets.
 
     A subnet cannot be enlarged later, and a range cannot be two: half is what is left whole.
     """
     whole = ipaddress.IPv4Network(cidr)
-    if whole.prefixlen >= _PUBLIC_PREFIX:
-        what = f"{cidr} is too small for a private and a public subnet"
+    if whole.prefixlen >= _SMALL_PREFIX:
         hint = "Use a /27 or larger, or internet: endpoints."
-        raise UsageError(what, where="muster:cluster.network.cidr", hint=hint)
+        raise _too_small(cidr, "a private and a public subnet", hint)
     lower, upper = whole.subnets()
-    *_, last = upper.subnets(new_prefix=_PUBLIC_PREFIX)
-    return str(lower), str(last)
+    *others, last = upper.subnets(new_prefix=_SMALL_PREFIX)
+    return str(lower), str(last), str(others[-1]) if others else None
 
 
 def _pool(number: int, pool: Pool, spec: ClusterSpec, catalog: Catalog) -> PoolPlan:
