@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -21,7 +22,9 @@ class Rail(_Document):
 
     index: int = Field(ge=0)
     interface: str
+    """Its name on the node; empty where only the operating system knows it, as with EFA."""
     address: str
+    """Its IPv4 address; empty where it has none, as an EFA interface."""
 
 
 class Node(_Document):
@@ -37,8 +40,19 @@ class Node(_Document):
     host_key: str
     """Public SSH host key, "ssh-ed25519 AAAA…"."""
     leaf: str
-    """Leaf switch that all rails of the node go to; empty for the head node."""
+    """Leaf switch of the node's rails; empty for the head, and where it is not known."""
     rails: tuple[Rail, ...] = ()
+    switches: tuple[str, ...] = ()
+    """Switches above the leaf, the top one first; none where they are not known."""
+    domain: str = ""
+    """Nodes with one memory fabric, as an UltraServer; empty where there is none."""
+    ssh_host: str = ""
+    """What ssh calls the node where that is not its address, as an instance id."""
+
+    @property
+    def host(self) -> str:
+        """Host name for ssh."""
+        return self.ssh_host or self.address
 
 
 class SshAccess(_Document):
@@ -48,6 +62,12 @@ class SshAccess(_Document):
     port: int = 22
     key_file: str
     known_hosts_file: str
+    via: Literal["direct", "sessionManager"] = "direct"
+    """Straight to the address, or through AWS Session Manager to the instance id."""
+    region: str = ""
+    """The AWS region of the fleet; empty elsewhere."""
+    known_by: Literal["address", "serial"] = "address"
+    """What the known_hosts file calls a node: a cloud gives an address to another node one day."""
 
 
 class Fleet(_Document):
@@ -58,6 +78,8 @@ class Fleet(_Document):
     ssh: SshAccess
     head: Node
     nodes: tuple[Node, ...]
+    shared_directory: str = "/shared"
+    """Where every machine has the same files; empty where the fleet has no such file system."""
 
     def node(self, name: str) -> Node:
         """Find a node (or the head) by name.

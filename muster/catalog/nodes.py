@@ -1,4 +1,4 @@
-"""What a head node must have, and how names may look, each with its source."""
+"""What a head node must have, how names may look, what is waited for, each with its source."""
 
 from __future__ import annotations
 
@@ -67,17 +67,36 @@ class BucketNames(Cited):
     not_last: tuple[str, ...]
 
 
+class Time(Cited):
+    """A time that we chose."""
+
+    seconds: float = Field(gt=0)
+
+
+class Waits(Entry):
+    """How long a fleet is waited for after a launch, at most."""
+
+    launch: Time
+    host_key: Time
+    placement: Time
+    look_again: Time
+    """Between two looks."""
+
+
 class NodeFacts(Entry):
     """All that rules about head nodes and names judge by."""
 
     head_memory: HeadMemory
     names: Names
     bucket_names: BucketNames
+    waits: Waits
 
     def cited(self) -> Iterator[Cited]:
         """Give every section that cites a source."""
         yield from (self.head_memory, self.bucket_names, self.names.random_suffix, self.names.word)
         yield from self.names.most.values()
+        yield from (self.waits.launch, self.waits.host_key)
+        yield from (self.waits.placement, self.waits.look_again)
 
 
 @cache

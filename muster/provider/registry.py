@@ -5,6 +5,7 @@ from __future__ import annotations
 from muster.clock import SystemClock
 from muster.project import store_root
 from muster.provider.acceptance import AcceptanceHandler
+from muster.provider.aws import AwsFleetHandler
 from muster.provider.convergence import ConvergenceHandler
 from muster.provider.handler import Handler
 from muster.provider.lab import LabImageHandler, LabNetworkHandler, LabNodeHandler
@@ -17,6 +18,7 @@ def handlers() -> tuple[Handler, ...]:
         LabImageHandler(),
         LabNetworkHandler(),
         LabNodeHandler(),
+        AwsFleetHandler(root, clock),
         ConvergenceHandler(root, clock),
         AcceptanceHandler(root, clock),
     )

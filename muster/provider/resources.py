@@ -106,6 +106,45 @@ class LabNode(_Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AwsFleetArgs:
+    """Pools list {name, type, size, count, group}; `group` is the Auto Scaling group's name.
+
+    `head` is {instance, type}, `access` {user, keyFile, via}; `launched` maps pools to their launch
+    template and version. `shared_directory` is where every machine has the same files, "" for none.
+    """
+
+    stack: pulumi.Input[str]
+    region: pulumi.Input[str]
+    zone_id: pulumi.Input[str]
+    pools: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]]]
+    head: pulumi.Input[Mapping[str, Any]]
+    access: pulumi.Input[Mapping[str, Any]]
+    launched: pulumi.Input[Mapping[str, pulumi.Input[str]]]
+    shared_directory: pulumi.Input[str] = ""
+
+
+class AwsFleet(_Resource):
+    """The nodes that the groups of a stack on AWS run."""
+
+    resource_type = "muster:aws:Fleet"
+    outputs = (
+        "fleet",
+        "addresses",
+        "boots",
+        "missing",
+        "unplaced",
+        "leftovers",
+        "headAddress",
+        "drift",
+    )
+
+    def __init__(
+        self, name: str, args: AwsFleetArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(name, args, opts)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConvergenceArgs:
     """`contents` maps parts of the playbooks to digests, so that a preview names what changed.
 
