@@ -8,12 +8,13 @@ from muster.catalog import Catalog
 from muster.errors import UsageError
 from muster.spec import ClusterSpec
 from stacks import aws, lab
+from stacks.policing import Police
 
 _TARGETS = {"aws": aws.build, "lab": lab.build}
 
 
 def build_stack(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
-    """Create the stack's resources; returns its outputs.
+    """Create the stack's resources, each held against the policies; returns its outputs.
 
     Raises:
         UsageError: the target has no stack yet.
@@ -25,4 +26,5 @@ def build_stack(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, An
         raise UsageError(
             what, where="muster:cluster.target", hint="Use `target: aws` or `target: lab`."
         )
-    return build(spec, catalog, stack)
+    police = Police.begin()
+    return police.outputs(build(spec, catalog, stack))

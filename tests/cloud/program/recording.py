@@ -78,11 +78,13 @@ class Recording(pulumi.runtime.Mocks):
             outputs["kubernetesNetworkConfig"] = {"serviceIpv4Cidr": "172.20.0.0/16"}
         return (f"{args.name}-id" if args.custom else ""), outputs
 
-    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], None]:
+    def call(
+        self, args: pulumi.runtime.MockCallArgs
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         """Answer a question about what exists."""
         self.calls.append((args.token, _plain(args.args)))
         subnet = {"availabilityZoneId": self.zone_id, "vpcId": self.vpc_id}
-        return {**_ANSWERS, "aws:ec2/getSubnet:getSubnet": subnet}[args.token], None
+        return {**_ANSWERS, "aws:ec2/getSubnet:getSubnet": subnet}[args.token], []
 
     def of(self, kind: str) -> list[Asked]:
         """Return the resources of a type, by the last word of its token."""
