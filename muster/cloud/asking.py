@@ -99,8 +99,8 @@ def side_by_side(
         threading.Thread(target=work, daemon=True, name="muster-cloud-read").start()
     late = Unread(f"AWS did not answer within {bounds.limit_s:g} s", "Try again.")
     answers: dict[str, _Read | Unread] = dict.fromkeys(jobs, late)
-    for name, answer in _collect(done, len(jobs), bounds).items():
-        answers[name] = answer
+    found = _collect(done, len(jobs), bounds)
+    answers.update(found)
     return answers
 
 

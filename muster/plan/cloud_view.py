@@ -205,6 +205,11 @@ class Used:
     total: int
     own: int
 
+    @classmethod
+    def none(cls) -> Used:
+        """Return nothing used."""
+        return cls(total=0, own=0)
+
 
 Known = Mapping[_Key, _Value | Unread | None]
 """What exists under an id; None where the cloud says that nothing does."""
@@ -252,6 +257,14 @@ class CloudView:
         if isinstance(self.instances, Unread):
             return self.instances
         return sum(bool(i.pool) and i.reservation == reservation for i in self.instances)
+
+
+NOTHING_ASKED = CloudView()
+
+
+def is_asked(part: object) -> bool:
+    """Was the cloud asked for a part, whether it answered or not?"""
+    return not isinstance(part, Unread) or part.asked
 
 
 def look_up(known: Known[str, _Value], name: str) -> _Value | Unread | None:

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 from muster.catalog.quotas import load_quotas
 from muster.plan.aws.model import PoolPlan
+from muster.plan.cloud_view import Unread
 from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown
 
 
 def _interfaces_fit_type(view: View) -> Iterator[Said]:
     for number, pool in enumerate(view.plan.pools):
         path = f"pools[{number}].interfaces"
-        mistakes, unstated = tuple(_mistakes(pool)), tuple(_unstated(pool))
+        mistakes = (*_mistakes(pool), *_contradictions(view, pool))
+        unstated = tuple(_unstated(pool))
         for mistake in mistakes:
             do = "Correct the type's network cards in the catalog, or its layout."
             yield failed(f"{pool.type.name}: {mistake}", path, do)
@@ -46,6 +48,20 @@ def _mistakes(pool: PoolPlan) -> Iterator[str]:
             yield f"{count} interfaces at card {card}, device {device}"
     yield from _efa_mistakes(pool)
     yield from _card_mistakes(pool)
+
+
+def _contradictions(view: View, pool: PoolPlan) -> Iterator[str]:
+    """Say where the catalog and the cloud differ; the plan is made of the catalog's figures."""
+    types, found = view.cloud.types, pool.type
+    if isinstance(types, Unread) or found.name not in types:
+        return
+    told = types[found.name]
+    if found.network_cards not in {None, told.network_cards}:
+        yield f"the catalog has {found.network_cards} network cards, EC2 says {told.network_cards}"
+    if found.efa_interfaces not in {None, told.efa_interfaces}:
+        yield f"the catalog has {found.efa_interfaces} with EFA, EC2 says {told.efa_interfaces}"
+    if pool.placement and pool.placement not in told.strategies:
+        yield f"EC2 puts it in no {pool.placement} placement group"
 
 
 def _efa_mistakes(pool: PoolPlan) -> Iterator[str]:

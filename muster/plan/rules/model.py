@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
 from muster.catalog import Catalog
 from muster.findings import Outcome
 from muster.plan.aws.model import AwsPlan
+from muster.plan.cloud_view import NOTHING_ASKED, CloudView, Unread
 from muster.spec import ClusterSpec
 
 Severity = Literal["error", "warning"]
@@ -37,6 +38,8 @@ class View:
     plan: AwsPlan
     catalog: Catalog
     now: datetime
+    cloud: CloudView = NOTHING_ASKED
+    """What was read in the cloud; by default nobody asked."""
 
 
 Ask = Callable[[View], Iterator[Said]]
@@ -68,3 +71,16 @@ def failed(what: str, path: str, do: str, *, severity: Severity = "error") -> Sa
 def unknown(what: str, path: str, do: str) -> Said:
     """Say that it could not be told, and how it could be."""
     return Said(outcome=Outcome.UNKNOWN, what=what, path=path, do=do)
+
+
+def untold(what: str, path: str, do: str, why: Unread) -> Said:
+    """Say that it could not be told, since something was not read; `do` says how to look."""
+    return because(unknown(what, path, do), why)
+
+
+def because(said: Said, why: Unread) -> Said:
+    """Add to an unknown why something was not read; nothing where nobody asked."""
+    if not why.asked:
+        return said
+    do = f"{why.do} Or look yourself. {said.do}".strip()
+    return replace(said, what=f"{said.what}: {why.why}", do=do)

@@ -9,8 +9,20 @@ from ipaddress import IPv4Network
 
 from muster.catalog.quotas import load_quotas
 from muster.catalog.storage import load_storage
+from muster.findings import Outcome
 from muster.plan.aws.model import AwsPlan, FileSystemPlan
-from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown
+from muster.plan.cloud_view import Unread
+from muster.plan.rules.model import (
+    Rule,
+    Said,
+    View,
+    because,
+    failed,
+    passed,
+    unknown,
+    untold,
+)
+from muster.plan.rules.quotas import against, same
 
 
 def _no_public_address(view: View) -> Iterator[Said]:
@@ -18,10 +30,7 @@ def _no_public_address(view: View) -> Iterator[Said]:
     if not view.plan.pools:
         return
     if network.subnet_id:
-        what = f"whether {network.subnet_id} gives its nodes public addresses is not known"
-        look = f"aws ec2 describe-subnets --subnet-ids {network.subnet_id}"
-        query = "--query 'Subnets[].MapPublicIpOnLaunch'"
-        yield unknown(what, "network.subnetId", f"It must be false: {look} {query}")
+        yield _gives_public(view, network.subnet_id)
     elif network.public_cidr and _overlap(network.public_cidr, network.private_cidr):
         what = f"the public range {network.public_cidr} overlaps that of the nodes"
         yield failed(f"{what}, {network.private_cidr}", "network.cidr", "Use a larger range.")
@@ -29,6 +38,28 @@ def _no_public_address(view: View) -> Iterator[Said]:
         only = "the NAT gateway" if network.public_cidr else "nothing"
         what = f"nodes are in the private {network.private_cidr}; {only} is in a public subnet"
         yield passed(what, "network.cidr")
+
+
+def _gives_public(view: View, subnet_id: str) -> Said:
+    path, found = "network.subnetId", view.cloud.subnet
+    if isinstance(found, Unread):
+        what = f"whether {subnet_id} gives its nodes public addresses is not known"
+        look = f"aws ec2 describe-subnets --subnet-ids {subnet_id}"
+        query = "--query 'Subnets[].MapPublicIpOnLaunch'"
+        return untold(what, path, f"It must be false: {look} {query}", found)
+    if found is None:
+        return no_subnet(view)
+    if found.gives_public:
+        do = "Use a private subnet, or switch this off: aws ec2 modify-subnet-attribute"
+        do = f"{do} --subnet-id {subnet_id} --no-map-public-ip-on-launch"
+        return failed(f"{subnet_id} gives its nodes public addresses", path, do)
+    return passed(f"{subnet_id} gives no public addresses", path)
+
+
+def no_subnet(view: View) -> Said:
+    """Say that the subnet of the spec is not there."""
+    what = f"{view.plan.network.subnet_id} does not exist in {view.cloud.region}"
+    return failed(what, "network.subnetId", "Correct the id, or aws:region of the stack.")
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -55,7 +86,8 @@ def _free_addresses(view: View) -> Iterator[Said]:
         what = f"{network.subnet_id} must have {need} free addresses ({figures})"
         more = f", and those of {', '.join(open_ends)}" if open_ends else ""
         do = f"At least {need} are needed, less those of this stack already: {look}"
-        yield unknown(what + more, "network.subnetId", do)
+        open_ = unknown(what + more, "network.subnetId", do)
+        yield _free_in(view, need, open_ends, open_)
         return
     reserved = load_quotas().subnet.reserved_addresses
     free_count = IPv4Network(network.private_cidr).num_addresses - reserved
@@ -69,6 +101,24 @@ def _free_addresses(view: View) -> Iterator[Said]:
         yield unknown(f"{what}; no source says how many {names} take", "network.cidr", do)
     else:
         yield passed(what, "network.cidr")
+
+
+def _free_in(view: View, need: int, open_ends: tuple[str, ...], open_: Said) -> Said:
+    """Judge an existing subnet; what this stack has in it is not wanted twice."""
+    path, found, mine = open_.path, view.cloud.subnet, view.cloud.interfaces
+    if found is None:
+        return no_subnet(view)
+    if isinstance(found, Unread):
+        return because(open_, found)
+    if isinstance(mine, Unread):
+        return because(open_, mine)
+    room = found.free_addresses + mine.own_addresses
+    what = f"{open_.what}; {found.free_addresses} are free, {mine.own_addresses} are this stack's"
+    if need > room:
+        return failed(what, path, "Use a larger subnet; a subnet cannot be enlarged later.")
+    if open_ends:
+        return unknown(what, path, "Count them, leave room to spare, and waive this rule.")
+    return passed(what, path)
 
 
 def _sum(uses: tuple[_Use, ...]) -> tuple[int, tuple[str, ...]]:
@@ -139,7 +189,15 @@ def _interface_quota(view: View) -> Iterator[Said]:
     at_least = "at least " if open_ends else ""
     what = f"{at_least}{need} network interfaces; {quota.default} is a region's quota by default"
     do = f"The quota must be that much above what is in use: {quota.command}"
-    yield unknown(what, "pools" if plan.pools else "storage", do)
+    path, found = "pools" if plan.pools else "storage", view.cloud.interfaces
+    total = found if isinstance(found, Unread) else same(found.total - found.own + need)
+    said = against(view, quota, total, unknown(what, path, do))
+    if said.outcome is Outcome.PASS and open_ends:
+        do = "Count them, and waive this rule if there is room."
+        said = unknown(
+            f"{said.what}; no source says how many {', '.join(open_ends)} take", path, do
+        )
+    yield said
 
 
 RULES: tuple[Rule, ...] = (

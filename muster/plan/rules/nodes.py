@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from muster.catalog import InstanceType
 from muster.catalog.nodes import BucketNames, NameLimit, load_node_facts
-from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown
+from muster.plan.cloud_view import Image, Unread, look_up
+from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown, untold
 
 _MIB_OF_GB = 1024
 """A GB of the rule that was taken over is a GiB of the instance's memory."""
@@ -59,9 +60,51 @@ def images_fit_types(view: View) -> Iterator[Said]:
             do = f"Give {group[-1].what} or {group[0].what} an image of its own."
             yield failed(what, path, do)
             continue
+        yield _fits(view, image, group, path)
+
+
+def _fits(view: View, image: str, group: list[_Booted], path: str) -> Said:
+    arch, found = group[0].type.arch, look_up(view.cloud.images, image)
+    if isinstance(found, Unread):
         query = "Images[].[State,Architecture,BootMode,BlockDeviceMappings[].Ebs.VolumeSize]"
         do = f"See: aws ec2 describe-images --image-ids {image} --query '{query}'"
-        yield unknown(f"{image} must exist and be {_needs(arches[0], group)}", path, do)
+        return untold(f"{image} must exist and be {_needs(arch, group)}", path, do, found)
+    if found is None:
+        what = f"{image} does not exist in {view.cloud.region}, or is not shared with this account"
+        return failed(what, path, "Image ids differ between regions: name that of this one.")
+    if found.state != "available":
+        return failed(f"{image} is {found.state}", path, "Use an image that is available.")
+    if found.arch != arch:
+        return failed(f"{image} is {found.arch}; its nodes are {arch}", path, f"Use one of {arch}.")
+    room = min(nodes.root_gib for nodes in group)
+    if found.root_gib is not None and found.root_gib > room:
+        do = f"Set rootGiB to {found.root_gib} or more."
+        return failed(f"{image} has {found.root_gib} GiB, the root disk {room}", path, do)
+    return _boots(view, image, found, group, path)
+
+
+def _boots(view: View, image: str, found: Image, group: list[_Booted], path: str) -> Said:
+    """Where the image asks for a boot mode, every type has it; "uefi-preferred" asks for none."""
+    wanted = found.boot_mode
+    modes = {nodes.type.name: _boot_modes(view, nodes.type) for nodes in group}
+    asks = wanted in {"legacy-bios", "uefi"}
+    cannot = [name for name, has in modes.items() if has is not None and wanted not in has]
+    untold_ = [name for name, has in modes.items() if has is None]
+    if asks and cannot:
+        do = "Use another image, or types that boot it."
+        return failed(f"{image} boots by {wanted}; {', '.join(cannot)} cannot", path, do)
+    if asks and untold_:
+        what = f"{image} boots by {wanted}; no source says whether {', '.join(untold_)} can"
+        do = f"See: aws ec2 describe-instance-types --instance-types {' '.join(untold_)}"
+        return unknown(what, path, do)
+    return passed(f"{image} is {found.arch}, and fits the root disks", path)
+
+
+def _boot_modes(view: View, found: InstanceType) -> frozenset[str] | None:
+    types = view.cloud.types
+    if not isinstance(types, Unread) and found.name in types:
+        return types[found.name].boot_modes
+    return None if found.boot_modes is None else frozenset(found.boot_modes)
 
 
 def _needs(arch: str, group: list[_Booted]) -> str:
@@ -125,8 +168,20 @@ def bucket_names_are_allowed(view: View) -> Iterator[Said]:
         if wrong:
             yield failed(f"{bucket.name} {wrong}; S3 refuses it", path, "Choose another name.")
         else:
-            do = f"See: aws s3api head-bucket --bucket {bucket.name}; 404 says that it is free."
-            yield unknown(f"{bucket.name} must be free: bucket names are world-wide", path, do)
+            yield _is_free(view, bucket.name, path)
+
+
+def _is_free(view: View, name: str, path: str) -> Said:
+    found = look_up(view.cloud.buckets, name)
+    if isinstance(found, Unread):
+        do = f"See: aws s3api head-bucket --bucket {name}; 404 says that it is free."
+        return untold(f"{name} must be free: bucket names are world-wide", path, do, found)
+    if found is None:
+        return passed(f"{name} is free", path)
+    if found.own:
+        return passed(f"{name} is this stack's already", path)
+    do = "Choose another name, or import the bucket and leave it out here."
+    return failed(f"{name} exists already", path, do)
 
 
 def _wrong_bucket(name: str, facts: BucketNames) -> str:
@@ -162,8 +217,20 @@ def imported_buckets_exist(view: View) -> Iterator[Said]:
         if bucket in made:
             yield passed(f"{bucket} is made by this stack", path)
         else:
-            do = f"See: aws s3api head-bucket --bucket {bucket}; its region must be this one."
-            yield unknown(f"{bucket} must exist, in this region and readable", path, do)
+            yield _is_here(view, bucket, path)
+
+
+def _is_here(view: View, bucket: str, path: str) -> Said:
+    found = look_up(view.cloud.buckets, bucket)
+    if isinstance(found, Unread):
+        do = f"See: aws s3api head-bucket --bucket {bucket}; its region must be this one."
+        return untold(f"{bucket} must exist, in this region and readable", path, do, found)
+    if found is None:
+        return failed(f"{bucket} does not exist", path, "Make it, or correct the name.")
+    if found.region != view.cloud.region:
+        what = f"{bucket} is in {found.region or 'an unknown region'}, not {view.cloud.region}"
+        return failed(what, path, "Use a bucket of the stack's region.")
+    return passed(f"{bucket} exists in {found.region}", path)
 
 
 _FILE = "in catalog/nodes.yaml"

@@ -9,16 +9,31 @@ from difflib import get_close_matches
 from typing import Literal
 
 from muster.findings import Outcome
-from muster.plan.rules import capacity, cost, fabric, network, nodes, storage
+from muster.plan.rules import (
+    capacity,
+    cost,
+    existing,
+    fabric,
+    launch,
+    network,
+    nodes,
+    quotas,
+    reservations,
+    storage,
+)
 from muster.plan.rules.model import Rule, Said, View, failed, unknown
 from muster.spec import RuleWaiver
 
 ALL_RULES: tuple[Rule, ...] = (
     *capacity.RULES,
+    *reservations.RULES,
+    *quotas.RULES,
     *fabric.RULES,
     *network.RULES,
+    *existing.RULES,
     *storage.RULES,
     *nodes.RULES,
+    *launch.RULES,
     *cost.RULES,
 )
 

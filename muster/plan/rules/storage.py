@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from muster.catalog.storage import EfaClients, LustreClass, Mounts, load_storage
+from muster.catalog.storage import (
+    Choice,
+    EfaClients,
+    LustreClass,
+    Mounts,
+    Ports,
+    Sizes,
+    load_storage,
+)
 from muster.plan.aws.model import AwsPlan, FileSystemPlan, PoolPlan
-from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown
+from muster.plan.cloud_view import FileSystem, Subnet, Unread, look_up
+from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown, untold
+from muster.plan.rules.ports import closed_ports
 
 _REMOVE = "Remove it."
 
@@ -36,31 +47,42 @@ def lustre_can_be_made(view: View) -> Iterator[Said]:
 
 
 def _capacity(path: str, system: FileSystemPlan, facts: LustreClass) -> Iterator[Said]:
-    path, size = f"{path}.capacityGiB", system.capacity_gib
-    if facts.capacity is None:
-        if size is not None:
-            what = f"{system.mount}: {size} GiB; {system.deployment} grows by itself"
-            yield failed(what, path, _REMOVE)
-    elif size is None:
-        what = f"{system.mount}: missing; {system.deployment} needs {facts.capacity}"
-        yield failed(what, path, "Give it.")
-    elif not facts.capacity.holds(size):
-        what = f"{system.mount}: {size} GiB; {system.deployment} has {facts.capacity}"
-        yield failed(what, path, f"Use {facts.capacity.least_for(size)}.")
+    size, sizes = system.capacity_gib, facts.capacity
+    figure = _Figure(f"{path}.capacityGiB", system.mount, size, " GiB", "grows by itself")
+    do = f"Use {sizes.least_for(size)}." if sizes and size else ""
+    yield from _judged(figure, sizes, system.deployment or "", do)
 
 
 def _throughput(path: str, system: FileSystemPlan, facts: LustreClass) -> Iterator[Said]:
-    path, value = f"{path}.throughput", system.throughput
-    if facts.throughput is None:
-        if value is not None:
-            what = f"{system.mount}: {value}; AWS fixes that of {system.deployment}"
-            yield failed(what, path, _REMOVE)
-    elif value is None:
-        what = f"{system.mount}: missing; {system.deployment} needs {facts.throughput}"
-        yield failed(what, path, "Give it.")
-    elif not facts.throughput.holds(value):
-        what = f"{system.mount}: {value}; {system.deployment} has {facts.throughput}"
-        yield failed(what, path, "Use one of these.")
+    rate = system.throughput
+    figure = _Figure(f"{path}.throughput", system.mount, rate, "", "has one that AWS fixes")
+    yield from _judged(figure, facts.throughput, system.deployment or "", "Use one of these.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A figure of a file system, and what is said where there is nothing to choose."""
+
+    path: str
+    mount: str
+    value: int | None
+    unit: str
+    fixed: str
+
+
+def _judged(
+    figure: _Figure, sold: Sizes | Choice | None, deployment: str, do: str
+) -> Iterator[Said]:
+    """Judge a figure by what is sold: given where AWS decides, missing, or not on the list."""
+    shown = f"{figure.mount}: {figure.value}{figure.unit}"
+    if sold is None:
+        if figure.value is not None:
+            yield failed(f"{shown}; {deployment} {figure.fixed}", figure.path, _REMOVE)
+    elif figure.value is None:
+        what = f"{figure.mount}: missing; {deployment} needs {sold}"
+        yield failed(what, figure.path, "Give it.")
+    elif not sold.holds(figure.value):
+        yield failed(f"{shown}; {deployment} has {sold}", figure.path, do)
 
 
 def _metadata(path: str, system: FileSystemPlan, facts: LustreClass) -> Iterator[Said]:
@@ -140,7 +162,45 @@ def existing_is_within_reach(view: View) -> Iterator[Said]:
             do = "Name the file system's VPC as network.vpcId, or peer the two and waive the rule."
             yield failed(f"{what}: that VPC is still to be made", f"{path}.id", do)
         else:
-            yield unknown(what, f"{path}.id", f"See: {_describe(system)}")
+            yield _reached(view, system, f"{path}.id", what, facts.ports[system.kind])
+
+
+def _reached(view: View, system: FileSystemPlan, path: str, what: str, ports: Ports) -> Said:
+    found = look_up(view.cloud.file_systems, system.id or "")
+    if isinstance(found, Unread):
+        return untold(what, path, f"See: {_describe(system)}", found)
+    if found is None:
+        what = f"{system.id} does not exist in {view.cloud.region}"
+        return failed(what, path, "Correct the id, or aws:region of the stack.")
+    if wrong := _out_of_reach(view, system, found):
+        return failed(f"{system.id} {wrong[0]}", path, wrong[1])
+    if isinstance(found.opens, Unread):
+        return untold(what, path, f"See: {_describe(system)}", found.opens)
+    closed = closed_ports(view, ports, found.opens)
+    if closed:
+        source = view.plan.network.private_cidr
+        if isinstance(view.cloud.subnet, Subnet):
+            source = view.cloud.subnet.cidr
+        what = f"{system.id} is closed to the nodes on {', '.join(closed)}"
+        return failed(what, path, f"Let {source} in, in its security group.")
+    return passed(f"{system.id} is within reach of the nodes", path)
+
+
+def _out_of_reach(view: View, system: FileSystemPlan, found: FileSystem) -> tuple[str, str] | None:
+    """Return what is wrong with where it is or what it is, and what to do."""
+    network = view.plan.network
+    if found.kind != system.kind:
+        return f"is {found.kind}, not {system.kind}", f"Set kind to {found.kind}."
+    if found.lifecycle not in {"available", "updating"}:
+        return f"is {found.lifecycle}", "Wait until it is available, or use another."
+    if found.vpc_id != network.vpc_id:
+        return f"is in {found.vpc_id}, not {network.vpc_id}", "Use one in the nodes' VPC."
+    if network.zone_id not in found.zone_ids:
+        zones = ", ".join(sorted(found.zone_ids)) or "no zone"
+        return f"is in {zones}, not {network.zone_id}", "Use one in the nodes' zone."
+    if system.efa and not found.efa:
+        return "has no EFA", "Remove efa; it cannot be switched later."
+    return None
 
 
 def _describe(system: FileSystemPlan) -> str:

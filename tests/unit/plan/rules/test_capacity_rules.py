@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.plan.aws.model import CapacityPlan
-from muster.plan.rules.capacity import RULES
+from muster.plan.rules import capacity, quotas, reservations
 from muster.plan.rules.model import Said, View
 from tests.unit.plan.rules.views import (
     FAIL,
@@ -27,6 +27,7 @@ from tests.unit.plan.rules.views import (
     with_pool,
 )
 
+RULES = (*capacity.RULES, *reservations.RULES, *quotas.RULES)
 RESERVATION = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-2:123456789012:group/gpus"
 
