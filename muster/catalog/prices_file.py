@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from muster.catalog.citing import read_mapping, validate
 from muster.catalog.model import CatalogError, Entry, Source
-from muster.catalog.prices import RegionPrice, Usd
+from muster.catalog.prices import Usd
 from muster.catalog.prices_queries import Item
 from muster.files import write_atomic
 
@@ -98,10 +98,6 @@ class RegionPrices(Entry):
     def item(self, name: str) -> Row | None:
         """Return the price of something else; None where it was not read."""
         return {str(item): row for item, row in self.items.items()}.get(name)
-
-    def item_region(self, row: Row) -> RegionPrice:
-        """Say where a price holds, in the catalog's form."""
-        return RegionPrice(region=self.region, zones=self.zones, source=row.source)
 
     def rows(self) -> Iterator[tuple[str, str, Row]]:
         """Yield the place, the zone (empty for all) and the row of each price."""

@@ -12,6 +12,7 @@ import typer
 
 from muster.catalog.blast import load_effects
 from muster.cli.context import Context, open_stack
+from muster.cli.deployed import StateFile, deployed_of
 from muster.cli.output import AsJson, StackName, print_json
 from muster.errors import UsageError
 from muster.findings import Outcome
@@ -21,6 +22,7 @@ from muster.plan.lab import plan_lab
 from muster.plan.power import power_of
 from muster.plan.preview import read_preview
 from muster.plan.price import price_of
+from muster.plan.price_delta import delta_of
 from muster.plan.rules.model import View
 from muster.plan.rules.run import Preflight, preflight
 from muster.report.blast import blast_as_document, blast_as_markdown, blast_as_text
@@ -53,6 +55,7 @@ def plan(
     *,
     offline: Offline = False,
     preview: PreviewFile = None,
+    state: StateFile = None,
     form: WhichForm = Form.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +65,7 @@ def plan(
     blast = _blast(context, spec, preview) if preview else None
     form = Form.JSON if as_json else form
     if spec.target == "aws":
-        sys.exit(_plan_aws(context, spec, blast, form, offline=offline))
+        sys.exit(_plan_aws(context, spec, blast, form, offline=offline, state=state))
     document = _lab_document(context, spec)
     _print_lab(document, blast, form)
     if offline or blast:
@@ -83,7 +86,13 @@ def _blast(context: Context, spec: ClusterSpec, path: Path) -> Blast:
 
 
 def _plan_aws(
-    context: Context, spec: ClusterSpec, blast: Blast | None, form: Form, *, offline: bool
+    context: Context,
+    spec: ClusterSpec,
+    blast: Blast | None,
+    form: Form,
+    *,
+    offline: bool,
+    state: Path | None = None,
 ) -> int:
     """Write the plan of an AWS stack; returns the exit status."""
     if not offline:
@@ -93,18 +102,20 @@ def _plan_aws(
     view = View(spec=spec, plan=found, catalog=context.catalog, now=context.clock.now())
     checked = preflight(view)
     sheet, power = price_of(found, context.catalog), power_of(found)
+    deployed = deployed_of(context, state, offline=offline)
+    delta = delta_of(deployed, found, sheet) if deployed else None
     if form is Form.JSON:
         document = {
             **as_document(checked),
-            "price": price_as_document(sheet, power),
+            "price": price_as_document(sheet, power, delta),
             "blast": blast_as_document(blast) if blast else None,
         }
         print_json(document)
     elif form is Form.MARKDOWN:
-        parts = [as_markdown(checked), price_as_markdown(sheet, power)]
+        parts = [as_markdown(checked), price_as_markdown(sheet, power, delta)]
         _write([*([blast_as_markdown(blast)] if blast else []), *parts])
     elif form is Form.TEXT:
-        parts = [price_as_text(sheet, power), as_text(checked)]
+        parts = [price_as_text(sheet, power, delta), as_text(checked)]
         _write([*parts, *([blast_as_text(blast)] if blast else [])])
     else:
         _write([_for_machines(context, checked, form)])

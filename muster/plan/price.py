@@ -1,4 +1,7 @@
-"""What a planned stack costs, as far as the catalog knows. Pure but for the catalog's own file."""
+"""What a planned stack costs, as far as the catalog and the prices read from AWS know.
+
+Pure but for the catalog's own file.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from math import fsum
 
 from muster.catalog import Catalog, InstanceType, Source
 from muster.catalog.prices import Prices, RegionPrice, Service, load_prices
+from muster.catalog.prices_file import Row, Way
 from muster.plan.aws.model import AwsPlan, Buying, FileSystemPlan, PoolPlan
 
 HOURS_A_MONTH = 730
 """A year's hours by twelve; what a price by the month is brought to the hour with."""
 
+_ROOT_DISKS = "root disks"
 NOT_COUNTED = (
-    "root disks",
+    _ROOT_DISKS,
     "buckets and what is stored in them",
     "traffic",
     "backups",
@@ -24,10 +29,10 @@ NOT_COUNTED = (
 )
 """What no line stands for, because it hangs on use or on a contract."""
 
-_ON_DEMAND = "on_demand_usd_per_hour"
-_BLOCK = "capacity_block_usd_per_hour"
-_SPOT = "spot_usd_per_hour"
-_FIELD: dict[Buying, str] = {
+_ON_DEMAND: Way = "on_demand_usd_per_hour"
+_BLOCK: Way = "capacity_block_usd_per_hour"
+_SPOT: Way = "spot_usd_per_hour"
+_WAYS: dict[Buying, Way] = {
     "onDemand": _ON_DEMAND,
     "reservation": _ON_DEMAND,
     "resourceGroup": _ON_DEMAND,
@@ -45,6 +50,16 @@ _NO_PRICE = "no source states a price"
 _NO_QUANTITY = "how much of it is not known"
 _ALL_METADATA = "all of them; what AWS may include is not taken off"
 _OWN_METADATA = "AWS decides how many, and no source states how many it bills"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnitPrice:
+    """What one of something costs, who says so, and what to know about it."""
+
+    usd_per_hour: float
+    source: str
+    as_of: date | None
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +96,19 @@ class PoolComparison:
     on_demand: float | None
     capacity_block: float | None
     spot: float | None
+    sources: tuple[str, ...] = ()
+    """Keys of the catalog's sources for these prices."""
+
+    @property
+    def cheapest(self) -> str:
+        """The way that costs least, of those whose price is known; empty for none."""
+        ways = {
+            "on demand": self.on_demand,
+            "Capacity Block": self.capacity_block,
+            "spot": self.spot,
+        }
+        known = {way: usd for way, usd in ways.items() if usd is not None}
+        return min(known, key=lambda way: known[way]) if known else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,35 +139,48 @@ class PriceSheet:
 
 def price_of(plan: AwsPlan, catalog: Catalog, prices: Prices | None = None) -> PriceSheet:
     """Price a plan with the catalog; what exists already and is only used costs nothing more."""
-    lines = tuple(_Pricing(plan, catalog, prices or load_prices()).lines())
-    cited = sorted({line.source for line in lines if line.source})
+    pricing = _Pricing(plan, catalog, prices or load_prices())
+    lines = tuple(pricing.lines())
+    pools = tuple(pricing.comparison(pool) for pool in plan.pools)
+    cited = {line.source for line in lines if line.source}
+    cited |= {source for pool in pools for source in pool.sources}
+    counted = {line.what for line in lines}
     return PriceSheet(
         lines=lines,
-        pools=tuple(_comparison(pool) for pool in plan.pools),
-        sources={key: catalog.sources[key] for key in cited},
+        pools=pools,
+        sources={key: catalog.sources[key] for key in sorted(cited)},
+        not_counted=tuple(what for what in NOT_COUNTED if what not in counted),
     )
 
 
-def _comparison(pool: PoolPlan) -> PoolComparison:
-    def whole(field: str) -> float | None:
-        usd = _unit_price(pool.type, field)
-        return None if usd is None else usd * pool.size
+def instance_price(
+    catalog: Catalog,
+    kind: InstanceType,
+    way: Way,
+    zone_id: str,
+    prices: Prices | None = None,
+) -> UnitPrice | None:
+    """Return what an hour of an instance costs: as read from AWS for the zone, else as shipped.
 
-    return PoolComparison(
-        pool=pool.name,
-        type=pool.type.name,
-        instances=pool.size,
-        buying=pool.capacity.buying,
-        on_demand=whole(_ON_DEMAND),
-        capacity_block=whole(_BLOCK),
-        spot=whole(_SPOT),
+    A value that cites no source is none.
+    """
+    region = catalog.prices_in(zone_id)
+    row = region.instance(kind.name, way, zone_id) if region else None
+    if row:
+        return _as_read(row)
+    usd: float | None = getattr(kind, way)
+    if usd is None or way not in kind.facts:
+        return None
+    fact = kind.facts[way]
+    shipped = (prices or load_prices()).instances_on_demand
+    note = _elsewhere(shipped, zone_id) if way == _ON_DEMAND else ""
+    return UnitPrice(usd_per_hour=usd, source=fact.source, as_of=fact.as_of, note=note)
+
+
+def _as_read(row: Row, hours: float = 1) -> UnitPrice:
+    return UnitPrice(
+        usd_per_hour=row.usd / hours, source=row.source, as_of=row.as_of, note=row.note
     )
-
-
-def _unit_price(kind: InstanceType, field: str) -> float | None:
-    """Return a type's price; a value that cites no source is none."""
-    usd: float | None = getattr(kind, field)
-    return usd if field in kind.facts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +191,31 @@ class _Pricing:
     catalog: Catalog
     prices: Prices
 
+    def comparison(self, pool: PoolPlan) -> PoolComparison:
+        """Price a pool bought each way."""
+        zone = self.plan.network.zone_id
+        found = {
+            way: instance_price(self.catalog, pool.type, way, zone, self.prices)
+            for way in (_ON_DEMAND, _BLOCK, _SPOT)
+        }
+        usd = {way: price.usd_per_hour * pool.size for way, price in found.items() if price}
+        return PoolComparison(
+            pool=pool.name,
+            type=pool.type.name,
+            instances=pool.size,
+            buying=pool.capacity.buying,
+            on_demand=usd.get(_ON_DEMAND),
+            capacity_block=usd.get(_BLOCK),
+            spot=usd.get(_SPOT),
+            sources=tuple(sorted({price.source for price in found.values() if price})),
+        )
+
     def lines(self) -> Iterator[PriceLine]:
         for pool in self.plan.pools:
             yield self._instances(f"pool {pool.name}", pool.type, pool.size, pool.capacity.buying)
         if self.plan.head is not None:
             yield self._instances("head", self.plan.head.type, 1, "onDemand")
+        yield from self._root_disks()
         for system in self.plan.file_systems:
             if system.is_new:
                 yield from self._file_system(system)
@@ -166,17 +227,29 @@ class _Pricing:
             yield self._service("EKS control plane", 1, "eksControlPlane")
 
     def _instances(self, what: str, kind: InstanceType, count: int, buying: Buying) -> PriceLine:
-        field = _FIELD[buying]
-        usd = _unit_price(kind, field)
-        row = self.prices.instances_on_demand if field == _ON_DEMAND else None
+        zone = self.plan.network.zone_id
+        price = instance_price(self.catalog, kind, _WAYS[buying], zone, self.prices)
         line = PriceLine(
-            what=what, quantity=count, unit=kind.name, unit_usd_per_hour=usd, note=_BOUGHT[buying]
+            what=what, quantity=count, unit=kind.name, unit_usd_per_hour=None, note=_BOUGHT[buying]
         )
-        if usd is None:
-            return _noted(line, _NO_PRICE)
-        fact = kind.facts[field]
-        line = replace(line, source=fact.source, as_of=fact.as_of)
-        return _noted(line, self._elsewhere(row) if row else "")
+        return _priced(line, price)
+
+    def _root_disks(self) -> Iterator[PriceLine]:
+        """Price the root disks where somebody states what a disk costs."""
+        gib = sum(pool.root_gib * pool.size for pool in self.plan.pools)
+        gib += self.plan.head.root_gib if self.plan.head else 0
+        price = self._read("ebs.gp3", HOURS_A_MONTH)
+        if price and gib:
+            line = PriceLine(
+                what=_ROOT_DISKS, quantity=gib, unit="GiB", unit_usd_per_hour=None, note="gp3"
+            )
+            yield _priced(line, price)
+
+    def _read(self, item: str, hours: float = 1) -> UnitPrice | None:
+        """Return what was read from AWS for the stack's region."""
+        region = self.catalog.prices_in(self.plan.network.zone_id)
+        row = region.item(item) if region else None
+        return _as_read(row, hours) if row else None
 
     def _file_system(self, system: FileSystemPlan) -> Iterator[PriceLine]:
         """Price the capacity, and the metadata operations that are provisioned apart from it."""
@@ -186,10 +259,11 @@ class _Pricing:
             what=f"file system {system.mount}",
             quantity=system.capacity_gib,
             unit="GiB",
-            unit_usd_per_hour=_hourly(usd),
+            unit_usd_per_hour=None,
             note=_kind_of(system),
         )
-        yield self._sourced(capacity, lustre)
+        read = self._read(_item_of(system), HOURS_A_MONTH)
+        yield _priced(capacity, read or self._shipped(_hourly(usd), lustre))
         if lustre is None or system.deployment == "scratch2":
             return
         given = system.metadata_iops is not None
@@ -197,30 +271,50 @@ class _Pricing:
             what=f"metadata of {system.mount}",
             quantity=system.metadata_iops,
             unit="IOPS",
-            unit_usd_per_hour=_hourly(lustre.of_metadata(system.deployment)),
+            unit_usd_per_hour=None,
             note=_ALL_METADATA if given else _OWN_METADATA,
         )
-        yield self._sourced(metadata, lustre)
+        usd = lustre.of_metadata(system.deployment)
+        yield _priced(metadata, self._shipped(_hourly(usd), lustre))
 
     def _service(self, what: str, quantity: int | None, service: Service) -> PriceLine:
         row = self.prices.services.get(service)
         usd = row.usd_per_hour if row else None
-        line = PriceLine(what=what, quantity=quantity, unit="each", unit_usd_per_hour=usd)
-        return self._sourced(line, row)
+        line = PriceLine(what=what, quantity=quantity, unit="each", unit_usd_per_hour=None)
+        return _priced(line, self._read(service) or self._shipped(usd, row))
 
-    def _sourced(self, line: PriceLine, row: RegionPrice | None) -> PriceLine:
-        """Say where its price is from and where it holds, or what is missing."""
-        if line.unit_usd_per_hour is None or row is None:
-            return _noted(line, _NO_PRICE)
-        as_of = self.catalog.sources[row.source].as_of
-        line = replace(line, source=row.source, as_of=as_of)
-        missing = _NO_QUANTITY if line.quantity is None else ""
-        return _noted(line, missing, self._elsewhere(row))
+    def _shipped(self, usd_per_hour: float | None, row: RegionPrice | None) -> UnitPrice | None:
+        """Return a price of the catalog's own, with where it is from and where it holds."""
+        if usd_per_hour is None or row is None:
+            return None
+        return UnitPrice(
+            usd_per_hour=usd_per_hour,
+            source=row.source,
+            as_of=self.catalog.sources[row.source].as_of,
+            note=_elsewhere(row, self.plan.network.zone_id),
+        )
 
-    def _elsewhere(self, row: RegionPrice) -> str:
-        """Say so where the price is that of another region than the stack's."""
-        zone = self.plan.network.zone_id
-        return "" if row.holds_in(zone) else f"the price is that of {row.region}, not of {zone}"
+
+def _elsewhere(row: RegionPrice, zone_id: str) -> str:
+    """Say so where the price is that of another region than the stack's."""
+    return "" if row.holds_in(zone_id) else f"the price is that of {row.region}, not of {zone_id}"
+
+
+def _priced(line: PriceLine, price: UnitPrice | None) -> PriceLine:
+    """Say what it costs and who says so, or what is missing."""
+    if price is None:
+        return _noted(line, _NO_PRICE)
+    line = replace(
+        line, unit_usd_per_hour=price.usd_per_hour, source=price.source, as_of=price.as_of
+    )
+    return _noted(line, _NO_QUANTITY if line.quantity is None else "", price.note)
+
+
+def _item_of(system: FileSystemPlan) -> str:
+    """Return the name under which prices of its capacity are read."""
+    if system.kind == "efs":
+        return "efs.standard"
+    return f"{system.kind}.{system.deployment}.{system.throughput}"
 
 
 def _hourly(usd_per_month: float | None) -> float | None:

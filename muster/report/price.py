@@ -8,35 +8,48 @@ from typing import Any
 from muster.catalog.show import UNKNOWN
 from muster.plan.power import PoolPower, PowerSheet
 from muster.plan.price import HOURS_A_MONTH, PoolComparison, PriceLine, PriceSheet
+from muster.plan.price_delta import PoolDelta, PriceDelta
 
 _Row = tuple[str, ...]
 _PRICE_HEAD = ("what", "quantity", "unit", "USD/h each", "USD/h", "USD/month", "source", "note")
-_WAYS_HEAD = ("pool", "type", "instances", "bought", "on demand", "Capacity Block", "spot")
+_WAYS_HEAD = (
+    "pool",
+    "type",
+    "instances",
+    "bought",
+    "on demand/h",
+    "block/h",
+    "spot/h",
+    "on demand/month",
+    "block/month",
+    "spot/month",
+    "cheapest known",
+)
 _POWER_HEAD = ("pool", "accelerators", "model", "W each", "kW", "source", "note")
 _HALF = 0.005
 """Below this, two digits after the point would show nothing."""
 
 
-def price_as_text(sheet: PriceSheet, power: PowerSheet) -> str:
+def price_as_text(sheet: PriceSheet, power: PowerSheet, delta: PriceDelta | None = None) -> str:
     """Return aligned plain text: costs, ways of buying, power, and the sources."""
     parts = [_aligned(_PRICE_HEAD, map(_price_row, sheet.lines))]
-    parts.append("\n".join(_price_sums(sheet)))
+    parts.append("\n".join((*_delta_lines(delta), *_price_sums(sheet))))
     if sheet.pools:
         ways = _aligned(_WAYS_HEAD, map(_ways_row, sheet.pools))
-        parts.append(f"USD an hour, bought another way:\n{ways}")
+        parts.append(f"USD, bought each way:\n{ways}")
         parts.append(_aligned(_POWER_HEAD, map(_power_row, power.pools)))
         parts.append("\n".join(_power_sums(power)))
     parts += ["\n".join(_source_lines(sheet))] if sheet.sources else []
     return "\n\n".join(parts) + "\n"
 
 
-def price_as_markdown(sheet: PriceSheet, power: PowerSheet) -> str:
+def price_as_markdown(sheet: PriceSheet, power: PowerSheet, delta: PriceDelta | None = None) -> str:
     """Return the same for a comment on a pull request; the totals first."""
-    parts = [f"### Price\n\n{_listed(_price_sums(sheet))}"]
+    parts = [f"### Price\n\n{_listed((*_delta_lines(delta), *_price_sums(sheet)))}"]
     parts.append(_table(_PRICE_HEAD, map(_price_row, sheet.lines)))
     if sheet.pools:
         ways = _table(_WAYS_HEAD, map(_ways_row, sheet.pools))
-        parts.append(f"USD an hour, bought another way:\n\n{ways}")
+        parts.append(f"USD, bought each way:\n\n{ways}")
         parts.append(f"### Power\n\n{_listed(_power_sums(power))}")
         parts.append(_table(_POWER_HEAD, map(_power_row, power.pools)))
     if sheet.sources:
@@ -45,13 +58,16 @@ def price_as_markdown(sheet: PriceSheet, power: PowerSheet) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def price_as_document(sheet: PriceSheet, power: PowerSheet) -> dict[str, Any]:
+def price_as_document(
+    sheet: PriceSheet, power: PowerSheet, delta: PriceDelta | None = None
+) -> dict[str, Any]:
     """Return what a program reads; null is unknown, and never nothing."""
     return {
         "hourlyUsd": sheet.hourly_usd,
         "monthlyUsd": sheet.monthly_usd,
         "unknown": list(sheet.unknown),
         "notCounted": list(sheet.not_counted),
+        "delta": _delta_document(delta) if delta else None,
         "lines": [
             {
                 "what": line.what,
@@ -64,6 +80,20 @@ def price_as_document(sheet: PriceSheet, power: PowerSheet) -> dict[str, Any]:
                 "note": line.note,
             }
             for line in sheet.lines
+        ],
+        "pools": [
+            {
+                "pool": pool.pool,
+                "type": pool.type,
+                "instances": pool.instances,
+                "buying": pool.buying,
+                "onDemandHourlyUsd": pool.on_demand,
+                "capacityBlockHourlyUsd": pool.capacity_block,
+                "spotHourlyUsd": pool.spot,
+                "cheapestKnown": pool.cheapest or None,
+                "sources": list(pool.sources),
+            }
+            for pool in sheet.pools
         ],
         "power": {
             "acceleratorKilowatts": power.kilowatts,
@@ -89,7 +119,9 @@ def _price_row(line: PriceLine) -> _Row:
 
 def _ways_row(pool: PoolComparison) -> _Row:
     prices = (pool.on_demand, pool.capacity_block, pool.spot)
-    return (pool.pool, pool.type, f"{pool.instances:,}", pool.buying, *map(_usd, prices))
+    months = (None if usd is None else usd * HOURS_A_MONTH for usd in prices)
+    what = (pool.pool, pool.type, f"{pool.instances:,}", pool.buying)
+    return (*what, *map(_usd, prices), *map(_usd, months), pool.cheapest or UNKNOWN)
 
 
 def _power_row(pool: PoolPower) -> _Row:
@@ -112,6 +144,38 @@ def _price_sums(sheet: PriceSheet) -> Iterator[str]:
     if sheet.unknown:
         yield f"price unknown, so not in the sum: {', '.join(sheet.unknown)}"
     yield f"not counted: {', '.join(sheet.not_counted)}"
+
+
+def _delta_lines(delta: PriceDelta | None) -> Iterator[str]:
+    """Say what changes; nothing where nobody looked at what is deployed."""
+    if delta is None:
+        return
+    change = "" if delta.usd is None else f" ({delta.usd:+,.2f})"
+    known = "" if delta.deployed_usd is None else f"{delta.deployed_usd:,.2f}"
+    more = ", and what is unknown" if delta.unknown else ""
+    yield f"deployed {known or UNKNOWN} -> planned {delta.planned_usd:,.2f} USD/h{change}{more}"
+    yield from map(_pool_line, delta.pools)
+
+
+def _pool_line(pool: PoolDelta) -> str:
+    if pool.deployed is None:
+        return f"pool {pool.pool}: new, {pool.planned:,} instances"
+    if pool.planned is None:
+        return f"pool {pool.pool}: goes, {pool.deployed:,} instances"
+    return f"pool {pool.pool}: {pool.deployed:,} -> {pool.planned:,} instances"
+
+
+def _delta_document(delta: PriceDelta) -> dict[str, Any]:
+    return {
+        "deployedHourlyUsd": delta.deployed_usd,
+        "plannedHourlyUsd": delta.planned_usd,
+        "hourlyUsd": delta.usd,
+        "unknown": list(delta.unknown),
+        "pools": [
+            {"pool": pool.pool, "deployed": pool.deployed, "planned": pool.planned}
+            for pool in delta.pools
+        ],
+    }
 
 
 def _power_sums(power: PowerSheet) -> Iterator[str]:

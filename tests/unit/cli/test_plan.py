@@ -125,3 +125,26 @@ def test_a_lab_has_no_preflight_to_write(project: Path, muster: Command) -> None
     status, _, err = muster("plan", "lab", "--offline", "--format", "sarif")
     assert status == 2
     assert "Use text or json." in err
+
+
+def test_an_exported_state_shows_what_changes_in_price(project: Path, muster: Command) -> None:
+    write_spec(project, example(), "prod")
+    resources = [
+        {"type": "pulumi:pulumi:Stack", "outputs": {"hourlyUsd": 900.0}},
+        {"type": "aws:ec2/vpc:Vpc", "inputs": {}},
+    ]
+    state = project / "state.json"
+    state.write_text(json.dumps({"deployment": {"resources": resources}}))
+    _, out, _ = muster("plan", "prod", "--offline", "--state", str(state))
+    assert "deployed 900.00 -> planned 958.04 USD/h (+58.04)" in out
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}"])
+def test_a_file_that_is_no_state_is_a_mistake_of_one_line(
+    project: Path, muster: Command, text: str
+) -> None:
+    write_spec(project, example(), "prod")
+    (project / "state.json").write_text(text)
+    status, _, err = muster("plan", "prod", "--offline", "--state", "state.json")
+    assert status == 2
+    assert len(err.splitlines()) == 1
