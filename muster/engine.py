@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from muster import shell
 from muster.errors import CommandError, MusterError
 
 _QUICK_S = 120.0
+_PREVIEW_S = 900.0
+_TOLD_CHARACTERS = 400
 _CLOCK_STEP_S = 2.0
 """Tolerance between a process's start, in clock ticks since boot, and the wall clock."""
 _PARALLEL = 8
@@ -67,6 +70,27 @@ class Engine:
     def preview(self, stack: str) -> int:
         """Run `pulumi preview --diff` on this terminal; returns its exit status."""
         return self._watch("preview", "--stack", stack, "--diff", "--non-interactive")
+
+    def preview_document(self, stack: str) -> object:
+        """Return what `pulumi preview --json` prints; a program that fails is told in it.
+
+        Raises:
+            MusterError: it printed no JSON, or did not end in time.
+
+        """
+        words = ("preview", "--json", "--stack", stack, "--non-interactive")
+        argv = self._argv(*words)
+        done = shell.run(argv, timeout_s=_PREVIEW_S, env=self._environ, cwd=self._project)
+        try:
+            return json.loads(done.stdout)
+        except ValueError as error:
+            told = " ".join((done.stderr or done.stdout).split())[-_TOLD_CHARACTERS:]
+            what = f"`pulumi preview --json` printed no preview: {told or 'nothing'}"
+            raise MusterError(what, hint="Run `muster doctor`.") from error
+
+    def is_present(self) -> bool:
+        """Is there a Pulumi to run?"""
+        return shutil.which(self._argv()[0], path=self._environ.get("PATH")) is not None
 
     def export(self, stack: str) -> dict[str, Any]:
         """Return the stack's state."""

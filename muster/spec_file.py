@@ -45,6 +45,19 @@ def load_stack_file(path: Path) -> object:
     return found
 
 
+def stack_setting(path: Path, key: str) -> str | None:
+    """Return a setting of a stack's config beside the spec, as aws:region; None without it.
+
+    Raises:
+        UsageError: no such file, or not YAML.
+
+    """
+    content = _read(path)
+    config = content.get("config") if isinstance(content, dict) else None
+    found = config.get(key) if isinstance(config, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def _read(path: Path) -> object:
     try:
         text = path.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from muster.catalog.blast import load_effects
+from muster.cli.cloud_reading import cloud_of, engine_blast
 from muster.cli.context import Context, open_stack
 from muster.cli.deployed import StateFile, deployed_of
 from muster.cli.output import AsJson, StackName, print_json
@@ -18,6 +19,7 @@ from muster.errors import UsageError
 from muster.findings import Outcome
 from muster.plan.aws.plan import plan_aws
 from muster.plan.blast import Blast, judge
+from muster.plan.cloud_view import NOTHING_ASKED
 from muster.plan.lab import plan_lab
 from muster.plan.power import power_of
 from muster.plan.preview import read_preview
@@ -47,6 +49,9 @@ PreviewFile = Annotated[
     Path | None,
     typer.Option("--preview", metavar="FILE", help="What `pulumi preview --json` printed."),
 ]
+NoPreview = Annotated[
+    bool, typer.Option("--no-preview", help="Do not ask the engine what `up` would change.")
+]
 _EXIT = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNKNOWN: 3}
 
 
@@ -55,6 +60,7 @@ def plan(
     *,
     offline: Offline = False,
     preview: PreviewFile = None,
+    no_preview: NoPreview = False,
     state: StateFile = None,
     form: WhichForm = Form.TEXT,
     as_json: AsJson = False,
@@ -65,10 +71,12 @@ def plan(
     blast = _blast(context, spec, preview) if preview else None
     form = Form.JSON if as_json else form
     if spec.target == "aws":
+        if blast is None and not offline and not no_preview:
+            blast = engine_blast(context, spec)
         sys.exit(_plan_aws(context, spec, blast, form, offline=offline, state=state))
     document = _lab_document(context, spec)
     _print_lab(document, blast, form)
-    if offline or blast:
+    if offline or blast or no_preview:
         sys.exit(_EXIT[blast.outcome] if blast else 0)
     context.engine.ensure_stack(stack)
     sys.exit(min(context.engine.preview(stack), 1))
@@ -95,11 +103,10 @@ def _plan_aws(
     state: Path | None = None,
 ) -> int:
     """Write the plan of an AWS stack; returns the exit status."""
-    if not offline:
-        what = "a plan on AWS is made from the catalog alone so far"
-        raise UsageError(what, where=context.stack, hint="Add --offline.")
     found = plan_aws(spec, context.catalog, context.stack)
-    view = View(spec=spec, plan=found, catalog=context.catalog, now=context.clock.now())
+    cloud = NOTHING_ASKED if offline else cloud_of(context, found)
+    now = context.clock.now()
+    view = View(spec=spec, plan=found, catalog=context.catalog, now=now, cloud=cloud)
     checked = preflight(view)
     sheet, power = price_of(found, context.catalog), power_of(found)
     deployed = deployed_of(context, state, offline=offline)

@@ -83,4 +83,5 @@ def because(said: Said, why: Unread) -> Said:
     if not why.asked:
         return said
     do = f"{why.do} Or look yourself. {said.do}".strip()
-    return replace(said, what=f"{said.what}: {why.why}", do=do)
+    what = said.what.rstrip(".")
+    return replace(said, what=f"{what}: {why.why}", do=do)

@@ -52,8 +52,11 @@ def muster(
     return run
 
 
-def write_spec(project: Path, cluster: Any, stack: str = "lab") -> None:
-    text = yaml.safe_dump({"config": {"muster:cluster": cluster}})
+def write_spec(
+    project: Path, cluster: Any, stack: str = "lab", *, region: str | None = None
+) -> None:
+    where = {"aws:region": region} if region else {}
+    text = yaml.safe_dump({"config": {**where, "muster:cluster": cluster}})
     (project / "stacks" / f"Pulumi.{stack}.yaml").write_text(text)
 
 

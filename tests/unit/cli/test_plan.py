@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.engine import Engine
+from muster.errors import MusterError
 from tests.unit.cli.test_cli import LAB, Command, muster, project, write_spec
 
 __all__ = ["muster", "project"]
@@ -69,13 +71,58 @@ def test_each_form_is_whole(project: Path, muster: Command, form: str) -> None:
         assert json.loads(out)
 
 
-def test_without_offline_it_does_not_claim_to_have_asked_the_cloud(
+@pytest.fixture
+def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+
+@pytest.mark.usefixtures("no_credentials")
+def test_without_credentials_what_only_the_cloud_knows_is_unknown_for_that_reason(
     project: Path, muster: Command
 ) -> None:
+    write_spec(project, example(), "prod", region="us-east-2")
+    status, out, _ = muster("plan", "prod", "--no-preview", "--json")
+    results = {r["rule"]: r for r in json.loads(out)["results"]}
+    assert status == 3
+    assert "there are no AWS credentials" in results["zone-offers-types"]["what"]
+    assert "aws sso login" in results["dry-run"]["do"]
+
+
+def test_a_stack_that_names_no_region_says_so(project: Path, muster: Command) -> None:
     write_spec(project, example(), "prod")
+    status, out, _ = muster("plan", "prod", "--no-preview", "--json")
+    assert status == 3
+    assert "Set aws:region in Pulumi.prod.yaml." in out
+
+
+def test_an_engine_that_cannot_preview_is_unknown_and_says_why(
+    project: Path, muster: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_spec(project, example(), "prod")
+    monkeypatch.setattr(Engine, "is_present", lambda _engine: True)
+    monkeypatch.setattr(Engine, "ensure_stack", _no_passphrase)
     status, out, err = muster("plan", "prod")
-    assert (status, out) == (2, "")
-    assert "Add --offline." in err
+    assert status == 3
+    assert "the preview stopped: no passphrase" in out
+    assert "asking the engine" in err
+
+
+def test_without_an_engine_the_plan_says_what_it_does_not_show(
+    project: Path, muster: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_spec(project, example(), "prod")
+    monkeypatch.setattr(Engine, "is_present", lambda _engine: False)
+    status, _, err = muster("plan", "prod")
+    assert status == 3
+    assert "there is no pulumi here" in err
+
+
+def _no_passphrase(_engine: Engine, _stack: str) -> None:
+    raise MusterError("no passphrase")
 
 
 def test_a_preview_that_loses_a_file_system_is_red(project: Path, muster: Command) -> None:
