@@ -49,15 +49,10 @@ def _resource(token: str, objects: dict[str, Any]) -> dict[str, Any]:
     module_name, class_name = _classes()[token]
     module = importlib.import_module(module_name)
     cls = getattr(module, class_name)
-    args = getattr(module, f"{class_name}Args", None) or _args_class(cls, class_name)
+    # The package may export a nested type of the same name: the class's own module is meant.
+    args = getattr(inspect.getmodule(cls), f"{class_name}Args")
     outputs = {name: _type(kind, objects) for name, kind in _types.resource_types(cls).items()}
     return {**_inputs(args, objects), "outputs": outputs}
-
-
-def _args_class(cls: type, class_name: str) -> type:
-    """Some Args classes are not exported by the package; the class's own module has them."""
-    found: type = getattr(inspect.getmodule(cls), f"{class_name}Args")
-    return found
 
 
 def _inputs(args: type, objects: dict[str, Any]) -> dict[str, Any]:
