@@ -26,5 +26,5 @@ def build_stack(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, An
         raise UsageError(
             what, where="muster:cluster.target", hint="Use `target: aws` or `target: lab`."
         )
-    police = Police.begin()
+    police = Police.begin(catalog)
     return police.outputs(build(spec, catalog, stack))

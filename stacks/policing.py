@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,14 +12,9 @@ from google.protobuf import json_format
 from pulumi._types import is_input_type
 from pulumi.runtime import rpc
 
-from muster.plan.policies import (
-    UNKNOWN,
-    Break,
-    Resource,
-    broken,
-    broken_outputs,
-    broken_together,
-)
+from muster.catalog import Catalog
+from muster.plan.policies import broken, broken_outputs, broken_together
+from muster.plan.policy_model import UNKNOWN, Break, Resource
 
 _VALUE = "value"
 
@@ -28,32 +23,43 @@ _VALUE = "value"
 class Police:
     """Judges all that is created after `begin`.
 
-    A break stops the registration of its resource, so that nothing is built; the engine shows a
-    line for each, and no traceback.
+    At `up` a break stops the registration of its resource, so that it is not built. A preview
+    builds nothing: it goes to the end, and then names every break. Both show a line for each, and
+    no traceback.
     """
 
+    catalog: Catalog
     judged: list[pulumi.Output[Resource]] = field(default_factory=list)
 
     @classmethod
-    def begin(cls) -> Police:
+    def begin(cls, catalog: Catalog) -> Police:
         """Judge every resource of this program from now on."""
-        police = cls()
+        police = cls(catalog)
         pulumi.runtime.register_stack_transformation(police._look)
         return police
 
     def outputs(self, made: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs, once they and the whole stack are judged."""
         listed: pulumi.Output[Any] = pulumi.Output.all(*self.judged)
-        whole = listed.apply(lambda found: stop(broken_together(found)))
+        whole = listed.apply(self._judge_whole)
 
         def checked(name: str, value: Any) -> pulumi.Output[Any]:
             def judge(pair: list[Any]) -> Any:
-                stop(broken_outputs({name: pair[0]}))
+                _stop(broken_outputs({name: pair[0]}))
                 return pair[0]
 
             return pulumi.Output.all(value, whole).apply(judge)
 
         return {name: checked(name, value) for name, value in made.items()}
+
+    def _judge_whole(self, found: list[Resource]) -> None:
+        each = [one for resource in found for one in broken(resource, self.catalog)]
+        _stop((*each, *broken_together(found)))
+
+    def _judge(self, resource: Resource) -> list[pulumi.Resource]:
+        if not pulumi.runtime.is_dry_run():
+            _stop(broken(resource, self.catalog))
+        return []
 
     def _look(
         self, args: pulumi.ResourceTransformationArgs
@@ -64,22 +70,15 @@ class Police:
         seen: pulumi.Output[Resource] = pulumi.Output.from_input(reading)
         self.judged.append(seen)
         # The engine hears of the resource only after what it depends on: this output fails first.
-        guard = seen.apply(lambda resource: stop(broken(resource)))
+        guard = seen.apply(self._judge)
         more = pulumi.ResourceOptions(depends_on=guard)
         opts = pulumi.ResourceOptions.merge(args.opts, more)
         return pulumi.ResourceTransformationResult(props=args.props, opts=opts)
 
 
-def stop(breaks: tuple[Break, ...]) -> list[Any]:
-    """Return nothing to wait for, where no policy is broken.
-
-    Raises:
-        RunError: a policy is broken; a line for each.
-
-    """
+def _stop(breaks: Sequence[Break]) -> None:
     if breaks:
         raise pulumi.RunError("\n".join(map(str, breaks)))
-    return []
 
 
 async def _resource(args: pulumi.ResourceTransformationArgs) -> Resource:

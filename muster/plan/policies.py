@@ -10,14 +10,16 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from muster.catalog import Catalog
+from muster.plan.efa_policies import LAUNCH_TEMPLATE, efa_layout, groups_without_efa
+from muster.plan.policy_model import UNKNOWN, Break, Resource, is_list
 from muster.plan.secret_forms import secrets_in
 
 STACK_TAG = "muster:stack"
-_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _INSTANCE = "aws:ec2/instance:Instance"
 _BUCKET = "aws:s3/bucket:Bucket"
 _BUCKET_CLOSED = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
@@ -26,92 +28,40 @@ _WIDEST = {4: 8, 6: 16}
 """The shortest prefix that may stand for somebody; a shorter one stands for everybody."""
 
 
-class Unknown:
-    """A value that is not known before something else is built."""
-
-    def __repr__(self) -> str:
-        """Show as what it is."""
-        return "<unknown>"
-
-
-UNKNOWN = Unknown()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resource:
-    """What is asked for; `taggable` says whether its type takes tags."""
-
-    type: str
-    name: str
-    inputs: Mapping[str, Any]
-    taggable: bool = False
-
-    def at(self, *path: str) -> Any:
-        """Return a value by its path: None where it is not given, UNKNOWN where not known."""
-        found: Any = self.inputs
-        for key in path:
-            if found is UNKNOWN:
-                return UNKNOWN
-            found = found.get(key) if isinstance(found, Mapping) else None
-        return found
-
-    def each(self, *path: str) -> tuple[Any, ...]:
-        """Return the members of a list; those that are not known are left out."""
-        found = self.at(*path)
-        return tuple(one for one in found if one is not UNKNOWN) if _is_list(found) else ()
-
-    @property
-    def is_launched(self) -> bool:
-        """Does a launch template say what this instance is?"""
-        return self.at("launchTemplate") is not None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Break:
-    """A policy that a resource breaks: what is wrong, and what to do."""
-
-    policy: str
-    type: str
-    name: str
-    what: str
-    do: str
-
-    def __str__(self) -> str:
-        """Return one line."""
-        kind = self.type.rsplit(":", 1)[-1]
-        return f"policy {self.policy}: {kind} {self.name}: {self.what}. {self.do}"
-
-
 _Said = tuple[str, str]
 _Judge = Callable[[Resource], Iterator[_Said]]
+_JudgeAll = Callable[[Sequence[Resource]], Iterator[tuple[Resource, str, str]]]
 
 
-def broken(resource: Resource) -> tuple[Break, ...]:
+def broken(resource: Resource, catalog: Catalog) -> tuple[Break, ...]:
     """Judge one resource."""
+    efa: _Judge = partial(efa_layout, catalog=catalog)
+    judges = {**POLICIES, "efa-layout": efa}
     return tuple(
         Break(policy=policy, type=resource.type, name=resource.name, what=what, do=do)
-        for policy, judge in POLICIES.items()
+        for policy, judge in judges.items()
         for what, do in judge(resource)
     )
 
 
 def broken_together(resources: Iterable[Resource]) -> tuple[Break, ...]:
-    """Judge what only shows in all resources of a stack: a bucket that nothing closes."""
+    """Judge what only shows in all resources of a stack."""
     listed = tuple(resources)
-    closed = [one.at("bucket") for one in listed if one.type == _BUCKET_CLOSED]
-    if UNKNOWN in closed:
-        return ()
     return tuple(
-        Break(
-            policy="closed-bucket",
-            type=one.type,
-            name=one.name,
-            what="nothing closes it to the public",
-            do="Give it a BucketPublicAccessBlock.",
-        )
-        for one in listed
-        if one.type == _BUCKET and one.at("bucket") not in (*closed, UNKNOWN)
+        Break(policy=policy, type=one.type, name=one.name, what=what, do=do)
+        for policy, judge in _TOGETHER.items()
+        for one, what, do in judge(listed)
     )
+
+
+def _open_buckets(resources: Sequence[Resource]) -> Iterator[tuple[Resource, str, str]]:
+    """Every bucket has what closes it."""
+    closed = [one.at("bucket") for one in resources if one.type == _BUCKET_CLOSED]
+    if UNKNOWN in closed:
+        return
+    for one in resources:
+        if one.type == _BUCKET and one.at("bucket") not in (*closed, UNKNOWN):
+            yield one, "nothing closes it to the public", "Give it a BucketPublicAccessBlock."
 
 
 def broken_outputs(outputs: Mapping[str, Any]) -> tuple[Break, ...]:
@@ -131,7 +81,7 @@ def broken_outputs(outputs: Mapping[str, Any]) -> tuple[Break, ...]:
 
 def _metadata_service(resource: Resource) -> Iterator[_Said]:
     """IMDSv2 only: with version 1, a program tricked into one request gives the role away."""
-    named = resource.type in {_TEMPLATE, _INSTANCE}
+    named = resource.type in {LAUNCH_TEMPLATE, _INSTANCE}
     options = resource.at("metadataOptions")
     if not named or (resource.is_launched and options is None):
         return
@@ -150,7 +100,7 @@ def _disks(resource: Resource) -> Iterator[tuple[str, Any]]:
     """Give each disk and whether it is encrypted; one of which nothing is said is not."""
     if resource.type in {"aws:ebs/volume:Volume", "aws:efs/fileSystem:FileSystem"}:
         yield "it", resource.at("encrypted")
-    elif resource.type == _TEMPLATE:
+    elif resource.type == LAUNCH_TEMPLATE:
         if resource.at("blockDeviceMappings") in (None, []):
             yield "its root disk", None
         for one in resource.each("blockDeviceMappings"):
@@ -187,7 +137,7 @@ def _sources(resource: Resource) -> Iterator[Any]:
     elif kind.endswith((":SecurityGroup", ":DefaultSecurityGroup")):
         for rule in resource.each("ingress"):
             for key in ("cidrBlocks", "ipv6CidrBlocks"):
-                yield from rule.get(key) if _is_list(rule.get(key)) else ()
+                yield from rule.get(key) if is_list(rule.get(key)) else ()
     elif kind == "aws:eks/cluster:Cluster":
         public = resource.at("vpcConfig", "endpointPublicAccess")
         if public is not UNKNOWN and (public is None or _is_on(public)):
@@ -221,7 +171,7 @@ def _secrets(value: Any) -> Iterator[str]:
             # With its key, which may be what gives a value away.
             named = tuple(secrets_in(f"{key}: {inner}")) if isinstance(inner, str) else ()
             yield from named or _secrets(inner)
-    elif _is_list(value):
+    elif is_list(value):
         for inner in value:
             yield from _secrets(inner)
 
@@ -241,7 +191,7 @@ def _tags(resource: Resource) -> Iterator[_Said]:
     tags = resource.at("tags")
     if tags is UNKNOWN:
         return
-    given = [one.get("key") for one in resource.each("tags")] if _is_list(tags) else tags or ()
+    given = [one.get("key") for one in resource.each("tags")] if is_list(tags) else tags or ()
     if STACK_TAG not in given:
         yield f"it has no tag {STACK_TAG}", "Give it the stack's tags."
 
@@ -258,7 +208,7 @@ def _termination(resource: Resource) -> Iterator[_Said]:
 def _no_public_address(resource: Resource) -> Iterator[_Said]:
     """Nodes cannot be reached from the internet."""
     given: list[Any] = []
-    if resource.type == _TEMPLATE:
+    if resource.type == LAUNCH_TEMPLATE:
         given = [n.get("associatePublicIpAddress") for n in resource.each("networkInterfaces")]
     elif resource.type == _INSTANCE:
         given = [resource.at("associatePublicIpAddress")]
@@ -282,10 +232,6 @@ def _is_on(value: Any) -> bool:
     return value is True or value == "true" or value is UNKNOWN
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
 POLICIES: Mapping[str, _Judge] = {
     "imds-v2": _metadata_service,
     "encrypted": _encryption,
@@ -296,4 +242,8 @@ POLICIES: Mapping[str, _Judge] = {
     "no-public-address": _no_public_address,
     "closed-bucket": _bucket,
 }
-"""All policies, by their ids."""
+"""Policies on one resource, by their ids; that of EFA also needs the catalog."""
+_TOGETHER: Mapping[str, _JudgeAll] = {
+    "closed-bucket": _open_buckets,
+    "efa-security-group": groups_without_efa,
+}
