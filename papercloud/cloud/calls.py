@@ -59,6 +59,7 @@ Handler = Callable[[Call], Mapping[str, Any] | None]
 
 _HANDLERS: dict[tuple[str, str], Handler] = {}
 _REFUSED: dict[str, frozenset[str]] = {}
+_KEPT: set[tuple[str, str]] = set()
 _TICKS: list[Tick] = []
 
 
@@ -78,6 +79,11 @@ def handles(service: str, *actions: str) -> Callable[[Handler], Handler]:
 def only_handlers(service: str, *but: str) -> None:
     """Keep a service from moto, so that nothing acts on a second, hidden state; `but` may pass."""
     _REFUSED[service] = frozenset(but)
+
+
+def not_modelled(service: str, *actions: str) -> None:
+    """Keep some actions from moto, whose way would go past the rules that hold here."""
+    _KEPT.update((service, action) for action in actions)
 
 
 def ticks(tick: Tick) -> Tick:
@@ -100,7 +106,7 @@ def is_ours(service: str, action: str) -> bool:
 def refused(service: str, action: str) -> bool:
     """Is the action unknown here and kept from moto?"""
     kept = service in _REFUSED and action not in _REFUSED[service]
-    return kept and not is_ours(service, action)
+    return (kept or (service, action) in _KEPT) and not is_ours(service, action)
 
 
 def answer(call: Call) -> Mapping[str, Any] | None:

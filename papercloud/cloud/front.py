@@ -12,7 +12,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from pydantic import ValidationError
 from werkzeug.wrappers import Request, Response
 
-from papercloud.cloud import faults, visibility, wire
+from papercloud.cloud import faults, gaps, visibility, wire
 from papercloud.cloud.calls import Call, answer, pass_time, refused
 from papercloud.cloud.scenario import Scenario
 from papercloud.cloud.world import CallRecord, World
@@ -25,6 +25,7 @@ class Front:
     """A WSGI application that stands before moto."""
 
     def __init__(self, world: World, reset: Callable[[], None]) -> None:
+        gaps.load()
         self.world = world
         self._reset = reset
         self._moto = DomainDispatcherApplication(create_backend_app)

@@ -10,8 +10,9 @@ from botocore.model import OperationModel, ServiceModel
 from moto.core.parse import PROTOCOL_PARSERS, RequestDict
 from moto.core.request import determine_request_protocol
 from moto.core.routing import get_service_router
-from moto.core.serialize import get_serializer_class
+from moto.core.serialize import XFormedAttributePicker, get_serializer_class
 from moto.core.utils import get_service_model
+from moto.ec2.responses._base_response import EC2BaseResponse
 from moto.moto_server.werkzeug_app import BackendRequest
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
@@ -34,7 +35,12 @@ class Exchange:
     def reply(self, result: Any) -> Response:
         """Turn an answer, or an exception, into a response."""
         serializer = get_serializer_class(self.service.service_name, self.protocol)
-        done = serializer(operation_model=self.operation).serialize(result)
+        # moto's objects name their attributes in their own way; this knows how.
+        is_ec2 = self.service.service_name == "ec2"
+        picker = XFormedAttributePicker(
+            response_transformers=EC2BaseResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER if is_ec2 else {}
+        )
+        done = serializer(operation_model=self.operation, value_picker=picker).serialize(result)
         return Response(done["body"], status=done["status_code"], headers=dict(done["headers"]))
 
 
