@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -98,20 +98,30 @@ def block_prices(
     rates: dict[str, list[tuple[Decimal, Decimal]]] = {}
     for offer in offerings:
         zone = zones.get(str(offer.get("AvailabilityZone")))
-        fee, hours = _amount(offer.get("UpfrontFee")), instance_hours(offer)
+        fee, hours = _amount(offer.get("UpfrontFee")), _instance_hours(offer)
         if zone and fee is not None and hours and offer.get("CurrencyCode", "USD") == "USD":
             rates.setdefault(zone, []).append((fee / hours, _CENT / hours))
     return {zone: _one_rate(found, today) for zone, found in sorted(rates.items())}
 
 
-def instance_hours(offer: Mapping[str, Any]) -> Decimal | None:
-    """Return the instances of an offering times its hours; None where it does not say."""
+def _instance_hours(offer: Mapping[str, Any]) -> Decimal | None:
+    """Return the instances of an offering times the hours that its fee is for.
+
+    AWS's model says that the minutes come on top of the hours, other texts that they are the whole
+    once more; begin and end decide. An offering that begins between two full days fits neither.
+    """
     count, hours = offer.get("InstanceCount"), offer.get("CapacityBlockDurationHours")
     minutes = offer.get("CapacityBlockDurationMinutes") or 0
+    begin, end = offer.get("StartDate"), offer.get("EndDate")
     if not isinstance(count, int) or not isinstance(hours, int) or not isinstance(minutes, int):
         return None
-    total = Decimal(count) * (Decimal(hours) + Decimal(minutes) / 60)
-    return total if total > 0 else None
+    if not isinstance(begin, datetime) or not isinstance(end, datetime) or count <= 0:
+        return None
+    span = end - begin
+    stated = {timedelta(hours=hours), timedelta(hours=hours, minutes=minutes)}
+    if span <= timedelta(0) or span not in stated:
+        return None
+    return Decimal(count) * Decimal(span.total_seconds()) / 3600
 
 
 def _one_rate(rates: list[tuple[Decimal, Decimal]], today: date) -> Found:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from muster.catalog.prices_products import instance_hours
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 ALIKE_WITHIN = timedelta(hours=1)
 """How recent a purchase must be to be taken for the same one, sent twice."""
 
+_HOURS_A_DAY = 24
 _DEAD = {"cancelled", "expired", "failed", "payment-failed"}
 
 
@@ -31,13 +30,19 @@ class Offer(BaseModel):
     zone_id: str
     start: datetime
     end: datetime
-    instance_hours: Annotated[float, Field(gt=0)]
     upfront_usd: Annotated[float, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.end <= self.start:
+            message = "ends before it begins"
+            raise ValueError(message)
+        return self
 
     @property
     def usd_per_instance_hour(self) -> float:
         """What an hour of one instance costs."""
-        return self.upfront_usd / self.instance_hours
+        return self.upfront_usd / (self.count * self.days * _HOURS_A_DAY)
 
     @property
     def days(self) -> float:
@@ -110,7 +115,7 @@ class _UnfitError(Exception):
 
 
 def _read_offer(row: Mapping[str, Any], zones: Mapping[str, str]) -> Offer:
-    currency, hours = row.get("CurrencyCode"), instance_hours(row)
+    currency = row.get("CurrencyCode")
     if len(row.get("CapacityBlockOfferingSegments") or ()) > 1:
         raise _UnfitError("it has several segments")
     if currency not in (None, "USD"):
@@ -125,7 +130,6 @@ def _read_offer(row: Mapping[str, Any], zones: Mapping[str, str]) -> Offer:
             zone_id=zones.get(zone, ""),
             start=row["StartDate"],
             end=row["EndDate"],
-            instance_hours=float(hours or 0),
             upfront_usd=row["UpfrontFee"],
         )
     except (KeyError, ValidationError) as error:

@@ -153,6 +153,8 @@ def offer(fee: str, count: int = 1, hours: int = 24, **changes: Any) -> dict[str
         "AvailabilityZone": "us-east-2a",
         "InstanceCount": count,
         "CapacityBlockDurationHours": hours,
+        "StartDate": NOON,
+        "EndDate": NOON + timedelta(hours=hours),
         "UpfrontFee": fee,
         "CurrencyCode": "USD",
         **changes,
@@ -162,6 +164,21 @@ def offer(fee: str, count: int = 1, hours: int = 24, **changes: Any) -> dict[str
 def test_a_block_costs_its_fee_by_the_instance_hour() -> None:
     offers = [offer("996.67"), offer("1993.34", count=2)]
     assert block_prices(offers, ZONES, DAY) == {"use2-az1": Price(41.527917, DAY)}
+
+
+@pytest.mark.parametrize("changes", [{"CapacityBlockDurationMinutes": 24 * 60}, {}])
+def test_the_minutes_of_a_block_are_not_counted_twice(changes: dict[str, Any]) -> None:
+    (found,) = block_prices([offer("240", **changes)], ZONES, DAY).values()
+    assert found == Price(10, DAY)
+
+
+def test_minutes_on_top_of_the_hours_count() -> None:
+    end: dict[str, Any] = {
+        "CapacityBlockDurationMinutes": 30,
+        "EndDate": NOON + timedelta(hours=24, minutes=30),
+    }
+    (found,) = block_prices([offer("245", **end)], ZONES, DAY).values()
+    assert found == Price(10, DAY)
 
 
 def test_offerings_that_disagree_by_more_than_a_cent_are_unknown() -> None:
@@ -175,6 +192,7 @@ def test_an_offering_that_does_not_say_enough_is_passed_over() -> None:
         offer("5", CurrencyCode="CNY"),
         offer("5", AvailabilityZone="elsewhere"),
         offer("5", hours=0),
+        offer("5", EndDate=NOON + timedelta(hours=25)),
         {"AvailabilityZone": "us-east-2a", "UpfrontFee": "5"},
     ]
     assert block_prices(bad, ZONES, DAY) == {}

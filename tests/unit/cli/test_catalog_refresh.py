@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ def answers(**changes: Any) -> dict[tuple[str, str], Any]:
         "AvailabilityZone": "us-east-2a",
         "InstanceCount": 1,
         "CapacityBlockDurationHours": 24,
+        "StartDate": NOW,
+        "EndDate": NOW + timedelta(hours=24),
         "UpfrontFee": "996.672",
         "CurrencyCode": "USD",
     }
