@@ -13,6 +13,7 @@ from muster import shell
 from muster.errors import CommandError, RemoteError
 from muster.fleet import Fleet
 from muster.shell import Completed
+from muster.ssh import as_root, flags, node_options
 
 _SSH_FAILED = 255
 """Exit status of ssh itself when it could not connect (ssh(1), EXIT STATUS)."""
@@ -47,7 +48,7 @@ class SshRemote:
 
     def argv(self, node: str) -> list[str]:
         """Return the ssh command line up to and with the destination."""
-        access = self._fleet.ssh
+        access, host = self._fleet.ssh, self._fleet.node(node)
         self._control_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         options = {
             "BatchMode": "yes",
@@ -61,16 +62,16 @@ class SshRemote:
             "ServerAliveCountMax": "3",
             "ServerAliveInterval": "5",
             "StrictHostKeyChecking": "yes",
-            "UserKnownHostsFile": access.known_hosts_file,
+            **node_options(access, host),
         }
-        flags = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
-        target = f"{access.user}@{self._fleet.node(node).address}"
-        return ["ssh", "-F", "none", "-i", access.key_file, "-p", str(access.port), *flags, target]
+        start = ["ssh", "-F", "none", "-i", access.key_file, "-p", str(access.port)]
+        return [*start, *flags(options), f"{access.user}@{host.host}"]
 
     def run(self, node: str, command: str, *, timeout_s: float, stdin: str = "") -> Completed:
-        """Run a shell command line on a node; see `Remote.run`."""
+        """Run a shell command line on a node, as root; see `Remote.run`."""
+        line = as_root(self._fleet.ssh, command)
         try:
-            done = shell.run([*self.argv(node), "--", command], timeout_s=timeout_s, stdin=stdin)
+            done = shell.run([*self.argv(node), "--", line], timeout_s=timeout_s, stdin=stdin)
         except CommandError as error:
             raise RemoteError(error.what, where=node) from error
         if done.rc == _SSH_FAILED:

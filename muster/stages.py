@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import muster
@@ -67,7 +67,7 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
             done = run_playbooks(
                 fleet,
                 edges.catalog.types,
-                _options(fleet),
+                options_of(fleet, edges.catalog),
                 store.directory,
                 progress,
                 check=check,
@@ -86,8 +86,19 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
     return Converged(stamp=stamp, changed=done.changed, failed={}, log=done.log)
 
 
-def _options(fleet: Fleet) -> ConvergeOptions:
-    return lab_options() if fleet.target == "lab" else ConvergeOptions()
+def options_of(fleet: Fleet, catalog: Catalog) -> ConvergeOptions:
+    """Choose how to converge by what the nodes share, and by who made them."""
+    options = lab_options() if _share_machine(fleet, catalog) else ConvergeOptions()
+    return replace(
+        options,
+        set_hostname=fleet.target != "lab",
+        shared_directory=fleet.shared_directory,
+    )
+
+
+def _share_machine(fleet: Fleet, catalog: Catalog) -> bool:
+    """Do the nodes share one machine's cores, kernel and clock?"""
+    return any(catalog.instance_type(node.type).shared_cpus for node in fleet.nodes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +129,7 @@ def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -
             catalog=edges.catalog,
             policy=policy_of(order.policy, edges.catalog, fleet),
             wanted=order.wanted,
+            shared_dir=fleet.shared_directory,
             waivers=order.waivers,
             only=order.only,
             converge_failures=read_outcomes(store.directory, fleet),
@@ -138,7 +150,7 @@ def accept(fleet: Fleet, order: AcceptOrder, edges: Edges, progress: Progress) -
 def policy_of(wish: str | PolicyTable, catalog: Catalog, fleet: Fleet) -> AcceptancePolicy:
     """Turn the spec's policy into what to run; nodes that share a machine take turns."""
     policy = plan_policy(wish, catalog)
-    if fleet.target != "lab":
+    if not _share_machine(fleet, catalog):
         return policy
     rails = catalog.instance_type(fleet.nodes[0].type).rails
     pair_mbit = float(sum(rail.rate_mbit or 0 for rail in rails))

@@ -45,6 +45,13 @@ class AcceptRequest:
     version: str = ""
     image_digest: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a fleet whose nodes could not hand in what they found."""
+        if not self.shared_dir:
+            what = "the fleet has no shared file system, where tests leave what they found"
+            hint = "Give the stack one under storage, or leave accept out of its stages."
+            raise UsageError(what, where=self.fleet.stack, hint=hint)
+
     def nodes(self) -> tuple[Node, ...]:
         """Return the nodes to test."""
         chosen = self.only

@@ -16,6 +16,7 @@ from muster.fleet import Node
 from muster.progress import Progress
 from muster.runstore import Run
 from muster.schedulers.model import Scheduler
+from muster.ssh import as_root, flags, node_options
 
 _SETTLE_S = 6.0
 _POLL_S = 0.5
@@ -91,5 +92,5 @@ class Scene:
         """Return a command line that runs `command` on the node, ready to paste."""
         access = self.request.fleet.ssh
         argv = ["ssh", "-i", access.key_file, "-p", str(access.port)]
-        argv += ["-o", f"UserKnownHostsFile={access.known_hosts_file}"]
-        return shlex.join([*argv, f"{access.user}@{node.address}", command])
+        argv += flags(node_options(access, node))
+        return shlex.join([*argv, f"{access.user}@{node.host}", as_root(access, command)])

@@ -10,6 +10,8 @@ import typer
 from muster import shell
 from muster.cli.context import Context, open_stack
 from muster.cli.output import AsJson, StackName, print_json
+from muster.cloud.calls import aws_gateway
+from muster.cloud.instances import end_instance
 from muster.errors import MusterError
 from muster.fleet import Fleet
 from muster.schedulers.slurm import Slurm
@@ -50,9 +52,17 @@ def release(stack: StackName, node: NodeName, *, as_json: AsJson = False) -> Non
 def replace(stack: StackName, node: NodeName) -> None:
     """Make the node anew (a new serial), converge it and prove it."""
     context = open_stack(stack)
-    name = context.store.fleet().node(node).name
+    fleet = context.store.fleet()
+    name = fleet.node(node).name
+    if fleet.target == "aws" and name != fleet.head.name:
+        end_instance(aws_gateway(fleet.ssh.region), fleet.node(node).serial)
+        context.store.event("instance-ended", node=name, detail=fleet.node(node).serial)
+        sys.exit(min(context.engine.up(stack, yes=True), 1))
     resources = context.engine.export(stack)["deployment"].get("resources", [])
-    urns = [r["urn"] for r in resources if r["urn"].endswith(f"Node::{name}")]
+    serial = fleet.node(node).serial
+    urns = [
+        r["urn"] for r in resources if r["urn"].endswith(f"Node::{name}") or r.get("id") == serial
+    ]
     if not urns:
         what = f"no resource for node {name} in the state of stack {stack}"
         raise MusterError(what, hint=f"Run `muster up {stack}`.")

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from muster.cloud.gateway import Gateway
+from muster.cloud.clients import Clients
+from muster.cloud.gateway import AwsGateway, Gateway
 from muster.cloud.refusals import code_of, unread
 from muster.errors import MusterError
 
@@ -24,6 +25,11 @@ class CloudError(MusterError):
     def __init__(self, what: str, *, where: str = "", hint: str = "", code: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.code = code
+
+
+def aws_gateway(region: str) -> Gateway:
+    """Reach AWS in a region, with the credentials of the usual places."""
+    return AwsGateway(Clients(region))
 
 
 def call(gateway: Gateway, service: str, operation: str, **parameters: Any) -> Iterator[Any]:

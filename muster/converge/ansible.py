@@ -52,7 +52,7 @@ def run_playbook(
         raise MusterError(what)
     workdir.mkdir(parents=True, exist_ok=True)
     events: SimpleQueue[Event | None] = SimpleQueue()
-    follower = _Follower(events, progress, total=count_tasks(path), check=check)
+    follower = _Follower(events, progress, total=_task_count(path, inventory), check=check)
     # Sockets of shared connections: their path must be short, and they must not outlive the run.
     with tempfile.TemporaryDirectory(prefix="muster-cp.") as sockets:
         runner = _runner(
@@ -178,6 +178,11 @@ def _environment(sockets: Path) -> dict[str, str]:
 def _is_change(event: Event) -> bool:
     data = event.get("event_data") or {}
     return event.get("event") == "runner_on_ok" and bool((data.get("res") or {}).get("changed"))
+
+
+def _task_count(playbook: Path, inventory: Inventory) -> int:
+    groups = inventory["all"].get("children", {})
+    return count_tasks(playbook, [name for name, group in groups.items() if not group["hosts"]])
 
 
 def _hosts(inventory: Inventory) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Any
 from muster.converge.options import ConvergeOptions, NodeType
 from muster.converge.slurm_config import RenderedFile
 from muster.errors import UsageError
-from muster.fleet import Fleet, Node
+from muster.fleet import Fleet, Node, SshAccess
+from muster.ssh import flags, node_options
 
 Inventory = dict[str, Any]
 
@@ -28,7 +29,7 @@ def build_inventory(
     munge_key: Path,
     known_hosts: str,
 ) -> Inventory:
-    """Return groups head, slurm_nodes, and pool_<name>, with role variables.
+    """Return groups head, slurm_nodes, pool_<name> and others, with role variables.
 
     `rendered` is where the files' texts lie, `known_hosts` the text of the known_hosts file.
 
@@ -44,12 +45,12 @@ def build_inventory(
         pools.setdefault(f"pool_{_NOT_IN_A_GROUP.sub('_', node.pool)}", []).append(node.name)
     return {
         "all": {
-            "hosts": {node.name: {"ansible_host": node.address} for node in everyone},
+            "hosts": {node.name: _connection(fleet.ssh, node) for node in everyone},
             "vars": {
                 "ansible_user": fleet.ssh.user,
                 "ansible_port": fleet.ssh.port,
                 "ansible_ssh_private_key_file": fleet.ssh.key_file,
-                "ansible_ssh_common_args": _ssh_arguments(fleet),
+                "ansible_become": fleet.ssh.user != "root",
                 "munge_key_file": str(munge_key),
                 "shared_directory_path": options.shared_directory,
                 "shared_directory_marker": options.shared_marker,
@@ -58,6 +59,7 @@ def build_inventory(
             "children": {
                 "head": _group([fleet.head.name], variables["head"]),
                 "slurm_nodes": _group([node.name for node in fleet.nodes], variables["nodes"]),
+                "named_machines": _group(n.name for n in everyone if options.set_hostname),
                 "gpu_nodes": _group(n.name for n in fleet.nodes if types[n.type].gpu_count),
                 **{pool: _group(names) for pool, names in pools.items()},
             },
@@ -86,8 +88,9 @@ def _file_variables(files: Iterable[RenderedFile], rendered: Path) -> dict[str, 
     return found
 
 
-def _ssh_arguments(fleet: Fleet) -> str:
-    return f"-o UserKnownHostsFile={shlex.quote(fleet.ssh.known_hosts_file)}"
+def _connection(access: SshAccess, node: Node) -> dict[str, str]:
+    arguments = shlex.join(flags(node_options(access, node)))
+    return {"ansible_host": node.host, "ansible_ssh_common_args": arguments}
 
 
 def _check_known_hosts(fleet: Fleet, known_hosts: str) -> None:
@@ -96,13 +99,15 @@ def _check_known_hosts(fleet: Fleet, known_hosts: str) -> None:
         names, _, key = line.strip().partition(" ")
         known |= {(name, " ".join(key.split()[:2])) for name in names.split(",")}
     everyone = (fleet.head, *fleet.nodes)
-    lacking = [node.name for node in everyone if not _is_known(node, fleet.ssh.port, known)]
+    lacking = [node.name for node in everyone if not _is_known(node, fleet.ssh, known)]
     if lacking:
         what = f"no line with the host key of {', '.join(lacking)}"
         hint = "The inventory of the stack is out of date: run `muster up` again."
         raise UsageError(what, where=fleet.ssh.known_hosts_file, hint=hint)
 
 
-def _is_known(node: Node, port: int, known: set[tuple[str, str]]) -> bool:
+def _is_known(node: Node, access: SshAccess, known: set[tuple[str, str]]) -> bool:
     key = " ".join(node.host_key.split()[:2])
-    return (node.address, key) in known or (f"[{node.address}]:{port}", key) in known
+    if access.known_by == "serial":
+        return (node.serial, key) in known
+    return (node.address, key) in known or (f"[{node.address}]:{access.port}", key) in known

@@ -46,7 +46,10 @@ class ConvergeOptions:
     """False where nodes share the clock of the machine that they run on, as in the lab."""
     reserve_unaccepted: bool = True
     """Keep nodes that were never accepted in a reservation, out of users' reach."""
+    set_hostname: bool = False
+    """Give every machine its node's name, where whoever made the machine did not."""
     shared_directory: str = "/shared"
+    """Empty where the machines share no file system."""
     shared_marker: str = ".muster-fs-id"
     """File that is there only when the shared directory is mounted."""
     health_interval_s: int = 300

@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from muster.converge.hostlist import compress
 from muster.converge.options import ConvergeOptions, NodeType
 from muster.errors import UsageError
+from muster.fabric.switches import domains, switch_tree
 from muster.fleet import Fleet, Node
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
@@ -26,7 +27,6 @@ TEMPLATES = Path(__file__).parents[2] / "templates"
 Machine = Literal["head", "nodes"]
 """The two kinds of machines: the head, and all others."""
 
-_UNPLACED_SWITCH = "unplaced"
 _NOT_IN_A_GRES_TYPE = re.compile(r"[^a-z0-9]+")
 
 
@@ -115,7 +115,6 @@ def _context(
     fleet: Fleet, types: Mapping[str, NodeType], options: ConvergeOptions
 ) -> dict[str, Any]:
     of_node = {node.name: _type_of(node, types) for node in fleet.nodes}
-    leaves = _leaves(fleet)
     return {
         "cgroup_mode": options.cgroup_mode,
         "clock_settable": options.clock_settable,
@@ -126,8 +125,6 @@ def _context(
         "head_address": fleet.head.address,
         "health_interval_s": options.health_interval_s,
         "innodb_buffer_pool_mib": options.innodb_buffer_pool_mib,
-        "leaf_names": compress(leaf["name"] for leaf in leaves),
-        "leaves": leaves,
         "machines": (fleet.head, *fleet.nodes),
         "nodes": [
             {"name": n.name, "serial": n.serial, "gpu_count": of_node[n.name].gpu_count}
@@ -139,7 +136,7 @@ def _context(
         "shared_cpus": any(kind.shared_cpus for kind in of_node.values()),
         "shared_directory": options.shared_directory,
         "shared_marker": options.shared_marker,
-        "tree": bool(leaves),
+        "topology": _topology(fleet),
         "upstreams": options.time_servers,
     }
 
@@ -189,14 +186,23 @@ def _exporters(fleet: Fleet) -> list[dict[str, Any]]:
     return [{"name": pool, "nodes": names} for pool, names in pools.items()]
 
 
-def _leaves(fleet: Fleet) -> list[dict[str, str]]:
-    """Switches and their nodes; none where no node's leaf is known.
+def _topology(fleet: Fleet) -> dict[str, Any]:
+    """Return Slurm's plugin, and the switches or blocks that it is told.
 
-    A node in no switch could not run a job with others, so the ones without a leaf share a switch.
+    Before 25.05 Slurm takes one of the two, from topology.conf, which later ones read as well.
     """
-    if not any(node.leaf for node in fleet.nodes):
-        return []
-    return [
-        {"name": leaf or _UNPLACED_SWITCH, "nodes": compress(names)}
-        for leaf, names in fleet.leaves().items()
+    blocks = domains(fleet.nodes)
+    if blocks:
+        lines = [{"name": block.name, "nodes": compress(block.nodes)} for block in blocks]
+        # The first size is that of the smallest block: a larger one would leave nodes out.
+        size = min(len(block.nodes) for block in blocks)
+        return {"plugin": "block", "blocks": lines, "block_size": size}
+    switches = [
+        {
+            "name": switch.name,
+            "nodes": compress(switch.nodes),
+            "switches": compress(switch.switches),
+        }
+        for switch in switch_tree(fleet.nodes)
     ]
+    return {"plugin": "tree" if switches else "default", "switches": switches}

@@ -11,8 +11,8 @@ from muster.catalog import Catalog, load_catalog
 from muster.catalog.nodes import load_node_facts
 from muster.clock import Clock
 from muster.cloud.arrival import Arrival, Arriving, Known, drift
-from muster.cloud.clients import Clients
-from muster.cloud.gateway import AwsGateway, Gateway
+from muster.cloud.calls import aws_gateway
+from muster.cloud.gateway import Gateway
 from muster.cloud.host_keys import known_hosts_text, read_known_hosts
 from muster.cloud.instances import look
 from muster.errors import UsageError
@@ -26,11 +26,6 @@ from muster.provider.handler import Handler, InitFailedError, Properties
 from muster.runstore import RunStore
 
 _WAIT_VARIABLE = "MUSTER_LAUNCH_WAIT_S"
-
-
-def aws_gateway(region: str) -> Gateway:
-    """Reach AWS in a region, with the credentials of the usual places."""
-    return AwsGateway(Clients(region))
 
 
 class AwsFleetHandler(Handler):

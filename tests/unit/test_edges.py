@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from muster import shell
 from muster.clock import SystemClock
 from muster.errors import CommandError, MusterError, RemoteError, UsageError
 from muster.files import append_line, write_atomic
-from muster.fleet import Fleet, Node, SshAccess
+from muster.fleet import Fleet, Node, SshAccess, load_fleet
 from muster.lock import stack_lock
 from muster.progress import silent
 from muster.project import project_directory, store_root
 from muster.remote import RecordedRemote, SshRemote, close_connections
+from muster.ssh import as_root
 
 
 def test_a_program_that_fails_keeps_its_status_and_output() -> None:
@@ -142,6 +144,48 @@ def test_ssh_always_verifies_host_keys(tmp_path: Path) -> None:
     argv = " ".join(SshRemote(fleet(), tmp_path).argv("head"))
     assert "StrictHostKeyChecking=yes" in argv
     assert "BatchMode=yes" in argv
+
+
+def aws_fleet(via: str) -> Fleet:
+    """Return a fleet whose nodes are known by their instance id."""
+    old = fleet()
+    access = {"user": "ubuntu", "via": via, "region": "us-east-2", "known_by": "serial"}
+    return old.model_copy(
+        update={
+            "ssh": old.ssh.model_copy(update=access),
+            "head": old.head.model_copy(update={"serial": "i-1", "ssh_host": "i-1"}),
+        }
+    )
+
+
+def test_ssh_through_session_manager_names_the_instance_and_its_region(tmp_path: Path) -> None:
+    argv = SshRemote(aws_fleet("sessionManager"), tmp_path).argv("head")
+    assert argv[-1] == "ubuntu@i-1"
+    assert (
+        "ProxyCommand=aws ssm start-session --target %h --document-name AWS-StartSSHSession"
+        " --parameters portNumber=%p --region us-east-2"
+    ) in argv
+
+
+def test_an_instance_is_known_by_its_id_as_addresses_come_back(tmp_path: Path) -> None:
+    assert "HostKeyAlias=i-1" in SshRemote(aws_fleet("direct"), tmp_path).argv("head")
+    assert not any("Alias" in word for word in SshRemote(fleet(), tmp_path).argv("head"))
+
+
+def test_a_user_who_is_not_root_asks_sudo_without_a_password() -> None:
+    assert as_root(aws_fleet("direct").ssh, "id -u; id") == "sudo -n -- sh -c 'id -u; id'"
+    assert as_root(fleet().ssh, "id -u; id") == "id -u; id"
+
+
+def test_a_fleet_written_before_there_were_clouds_still_loads(tmp_path: Path) -> None:
+    new = {"via", "region", "knownBy", "switches", "domain", "sshHost", "sharedDirectory"}
+    document = fleet().model_dump(mode="json", by_alias=True)
+    for part in (document, document["ssh"], document["head"]):
+        for key in new & set(part):
+            del part[key]
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert load_fleet(path) == fleet()
 
 
 def test_a_node_that_is_not_there_lists_those_that_are() -> None:

@@ -19,6 +19,10 @@ def judge(
     """Look for every rail's interface by name."""
     if isinstance(interfaces, Problem):
         return unknown(CHECK, f"interfaces could not be listed: {interfaces.text}")
+    nameless = [rail for rail in rails if not rail.interface]
+    if nameless:
+        what = f"{len(nameless)} of {len(rails)} rails have no interface name to look for"
+        return unknown(CHECK, f"{what}; devices without one are not counted yet")
     missing = [rail for rail in rails if rail.interface not in interfaces]
     found = len(rails) - len(missing)
     if missing:

@@ -19,7 +19,7 @@ def judge(
     """Look at carrier, speed and address of each rail that is there (`nic-count` counts them)."""
     if isinstance(interfaces, Problem):
         return unknown(CHECK, f"interfaces could not be read: {interfaces.text}")
-    there = [rail for rail in rails if rail.interface in interfaces]
+    there = [rail for rail in rails if rail.interface and rail.interface in interfaces]
     faults = {rail.index: _fault(interfaces[rail.interface], rail) for rail in there}
     bad = [index for index, fault in faults.items() if fault]
     if bad:
@@ -33,6 +33,9 @@ def judge(
     if silent or len(there) < len(rails):
         what = f"{', '.join(silent)} states no speed" if silent else "not all rails are there"
         return unknown(CHECK, what)
+    without = [str(rail.index) for rail in rails if not rail.address]
+    if without:
+        return unknown(CHECK, f"rail {', '.join(without)} is up, but has no address to look for")
     return passed(CHECK, f"{len(rails)} rails up, at their rate and address")
 
 
@@ -42,7 +45,7 @@ def _fault(interface: Interface, rail: ExpectedRail) -> str:
     speed, expected = interface.speed_mbit, rail.rate_mbit
     if speed is not None and expected is not None and speed < expected:
         return f"{interface.name} runs at {speed} Mbit/s, expected {expected} Mbit/s"
-    if rail.address not in interface.addresses:
+    if rail.address and rail.address not in interface.addresses:
         has = ", ".join(interface.addresses) or "no address"
         return f"{interface.name} has {has}, expected {rail.address}"
     return ""

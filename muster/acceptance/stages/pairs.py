@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from muster.acceptance.checks import pair_bandwidth, pair_retransmits
+from muster.acceptance.checks.outcome import unknown
 from muster.acceptance.floors import rail_floors_bps
 from muster.acceptance.locate import locate
 from muster.acceptance.locate_model import LocateVerdict, Measurement, Policy
@@ -27,7 +28,9 @@ _SILENT_MAX = 2
 
 def run_pairs(scene: Scene) -> LocateVerdict | None:
     """Measure, locate, judge each node; None where there was nothing to measure."""
-    nodes = [node for node in scene.remaining() if node.rails]
+    railed = [node for node in scene.remaining() if node.rails]
+    nodes = [node for node in railed if all(rail.address for rail in node.rails)]
+    _leave_out(scene, [node for node in railed if node not in nodes])
     if not nodes:
         return None
     fabric = _fabric(nodes)
@@ -44,6 +47,14 @@ def run_pairs(scene: Scene) -> LocateVerdict | None:
     verdict = locate(fabric, rounds.measure, policy)
     _judge(scene, nodes, verdict, rounds)
     return verdict
+
+
+def _leave_out(scene: Scene, nodes: Sequence[Node]) -> None:
+    """Say of nodes whose rails have no address, as with EFA, that nothing is known of them."""
+    what = "a rail has no address, and pair tests over such rails are not there yet"
+    for node in nodes:
+        for check in (pair_bandwidth.CHECK, pair_retransmits.CHECK):
+            scene.record(unknown(check, what), node, stage=_STAGE)
 
 
 def _fabric(nodes: Sequence[Node]) -> Fabric:

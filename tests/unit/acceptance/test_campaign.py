@@ -16,6 +16,8 @@ from muster.acceptance.policy import for_shared_machine, load_policy
 from muster.acceptance.request import AcceptRequest, Waiver
 from muster.catalog.load import load_catalog
 from muster.converge.record import outcomes
+from muster.errors import UsageError
+from muster.findings import Outcome
 from muster.progress import silent
 from muster.readiness import NodeReadiness, Readiness, Verdict
 from muster.report.model import load_pairs
@@ -355,3 +357,31 @@ def test_a_users_job_that_will_not_end_is_left_alone(trial: Trial) -> None:
     found = not_accepted(trial.accept())
     assert found["gpu-4"][0] is Verdict.UNTESTED
     assert trial.cluster.cleared == []
+
+
+def test_rails_without_address_or_name_are_unknown_and_nobody_is_accepted_for_it(
+    trial: Trial,
+) -> None:
+    fleet = trial.cluster.fleet
+    nameless = tuple(
+        node.model_copy(
+            update={
+                "rails": tuple(
+                    rail.model_copy(update={"interface": "", "address": ""}) for rail in node.rails
+                )
+            }
+        )
+        for node in fleet.nodes
+    )
+    trial.cluster.fleet = fleet.model_copy(update={"nodes": nameless})
+    readiness = trial.accept()
+    assert not readiness.ready
+    assert {node.verdict for node in readiness.nodes} == {Verdict.UNTESTED}
+    unknown = {f.check for f in trial.run.findings() if f.outcome is Outcome.UNKNOWN}
+    assert {"nic-count", "nic-link", "pair-bandwidth", "pair-retransmits"} <= unknown
+    assert not [f for f in trial.run.findings() if f.outcome is Outcome.FAIL]
+
+
+def test_a_fleet_without_a_shared_file_system_cannot_be_proved(trial: Trial) -> None:
+    with pytest.raises(UsageError, match="no shared file system"):
+        trial.accept(shared_dir="")

@@ -378,3 +378,20 @@ def test_without_a_majority_nobody_is_blamed() -> None:
 
 def test_a_version_that_cannot_be_read_is_unknown() -> None:
     assert says(drift(PROBLEM, "6.1", "6.1")) == UNKNOWN
+
+
+def test_rails_that_have_no_interface_name_cannot_be_counted() -> None:
+    rails = tuple(replace(rail, interface="") for rail in RAILS)
+    assert says(nic_count.judge(LINKS, rails=rails)) == UNKNOWN
+    assert says(nic_link.judge(LINKS, rails=rails)) == UNKNOWN
+
+
+def test_a_rail_without_an_address_is_unknown_though_its_link_is_up() -> None:
+    rails = (RAILS[0], replace(RAILS[1], address=""))
+    assert says(nic_link.judge(LINKS, rails=rails)) == UNKNOWN
+
+
+def test_a_rail_without_an_address_still_fails_when_its_link_is_down() -> None:
+    links = {**LINKS, "rail1": replace(LINKS["rail1"], carrier=False)}
+    rails = (RAILS[0], replace(RAILS[1], address=""))
+    assert says(nic_link.judge(links, rails=rails)) == failing("rail:1")

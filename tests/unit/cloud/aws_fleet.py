@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
-
-import boto3
 
 from muster.cloud.clients import Clients
 from muster.cloud.gateway import AwsGateway
@@ -14,6 +13,12 @@ from muster.cloud.gateway import AwsGateway
 REGION = "us-east-2"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPKSUTyz1HwHReFVvD5obVsALAgJRNarH4TRpNePnAS"
 Answer = Callable[[Mapping[str, Any]], Any]
+
+
+@cache
+def clients() -> Clients:
+    """Return the same clients for all tests: reading EC2's API model takes seconds."""
+    return Clients(REGION)
 
 
 class ManualClock:
@@ -39,7 +44,7 @@ class PartlyRecorded(AwsGateway):
     """Real calls, to moto, but for the operations that have an answer here."""
 
     def __init__(self, **answers: Answer) -> None:
-        super().__init__(Clients(REGION))
+        super().__init__(clients())
         self.answers = answers
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
 
@@ -83,10 +88,9 @@ def gateway(**answers: Answer) -> PartlyRecorded:
 
 def make_group(size: int, *, name: str = "train-group", kind: str = "p5.48xlarge") -> None:
     """Make an Auto Scaling group of so many instances."""
-    ec2, scaling = boto3.client("ec2", REGION), boto3.client("autoscaling", REGION)
-    image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+    ec2, scaling = clients().client("ec2"), clients().client("autoscaling")
     template = ec2.create_launch_template(
-        LaunchTemplateName=name, LaunchTemplateData={"ImageId": image, "InstanceType": kind}
+        LaunchTemplateName=name, LaunchTemplateData={"ImageId": _image(), "InstanceType": kind}
     )["LaunchTemplate"]["LaunchTemplateId"]
     scaling.create_auto_scaling_group(
         AutoScalingGroupName=name,
@@ -100,23 +104,29 @@ def make_group(size: int, *, name: str = "train-group", kind: str = "p5.48xlarge
 
 def resize(size: int, name: str = "train-group") -> None:
     """Change what the group wants; where that is less, moto ends instances of its own choice."""
-    boto3.client("autoscaling", REGION).update_auto_scaling_group(
+    clients().client("autoscaling").update_auto_scaling_group(
         AutoScalingGroupName=name, MaxSize=size, DesiredCapacity=size
     )
 
 
+@cache
+def _image() -> str:
+    """Return any image: moto has the same ones every time."""
+    found = clients().client("ec2").describe_images(Owners=["amazon"])
+    return str(found["Images"][0]["ImageId"])
+
+
 def make_head() -> str:
     """Start an instance outside of any group."""
-    ec2 = boto3.client("ec2", REGION)
-    image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
-    made = ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, InstanceType="m7i.2xlarge")
+    ec2 = clients().client("ec2")
+    made = ec2.run_instances(ImageId=_image(), MinCount=1, MaxCount=1, InstanceType="m7i.2xlarge")
     return str(made["Instances"][0]["InstanceId"])
 
 
 def members(name: str = "train-group") -> list[str]:
     """Return the group's instances."""
-    found = boto3.client("autoscaling", REGION).describe_auto_scaling_groups(
-        AutoScalingGroupNames=[name]
+    found = (
+        clients().client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[name])
     )
     return [entry["InstanceId"] for entry in found["AutoScalingGroups"][0]["Instances"]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from muster.fleet import Fleet
 from tests.unit.converge.sample import TYPES, known_hosts, mixed_fleet
 
 
-def inventory(of: Fleet, *, known: str | None = None) -> Any:
-    options = ConvergeOptions()
+def inventory(
+    of: Fleet, *, known: str | None = None, options: ConvergeOptions | None = None
+) -> Any:
+    options = options or ConvergeOptions()
     return build_inventory(
         of,
         TYPES,
@@ -36,6 +39,7 @@ def test_groups_hold_the_head_all_nodes_gpu_nodes_and_pools() -> None:
     assert members == {
         "head": ["head"],
         "slurm_nodes": train + cpu,
+        "named_machines": [],
         "gpu_nodes": train,
         "pool_train": train,
         "pool_cpu": cpu,
@@ -75,3 +79,33 @@ def test_key_of_a_port_that_is_not_22_is_found() -> None:
     moved = of.model_copy(update={"ssh": of.ssh.model_copy(update={"port": 2222})})
     known = "".join(f"[{n.address}]:2222 {n.host_key}\n" for n in (of.head, *of.nodes))
     assert inventory(moved, known=known)["vars"]["ansible_port"] == 2222
+
+
+def cloud_fleet() -> Fleet:
+    """Return a fleet that is reached as a user, through a proxy, and known by serial."""
+    of = mixed_fleet()
+    access = {"user": "ubuntu", "via": "sessionManager", "region": "r1", "known_by": "serial"}
+    return of.model_copy(update={"ssh": of.ssh.model_copy(update=access)})
+
+
+def test_nodes_known_by_serial_are_checked_by_it() -> None:
+    of = cloud_fleet()
+    known = "".join(f"{n.serial} {n.host_key}\n" for n in (of.head, *of.nodes))
+    found = inventory(of, known=known)
+    arguments = shlex.split(found["hosts"]["train-1"]["ansible_ssh_common_args"])
+    assert f"HostKeyAlias={of.node('train-1').serial}" in arguments
+    assert any(word.startswith("ProxyCommand=aws ssm start-session") for word in arguments)
+    with pytest.raises(UsageError, match="host key of head"):
+        inventory(of, known=known_hosts(of))
+
+
+def test_only_a_user_who_is_not_root_becomes_root() -> None:
+    of = cloud_fleet()
+    known = "".join(f"{n.serial} {n.host_key}\n" for n in (of.head, *of.nodes))
+    assert inventory(of, known=known)["vars"]["ansible_become"] is True
+    assert inventory(mixed_fleet())["vars"]["ansible_become"] is False
+
+
+def test_machines_are_named_by_us_only_where_nobody_else_named_them() -> None:
+    found = inventory(mixed_fleet(), options=ConvergeOptions(set_hostname=True))
+    assert set(found["children"]["named_machines"]["hosts"]) == set(found["hosts"])

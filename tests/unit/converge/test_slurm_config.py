@@ -12,7 +12,7 @@ import yaml
 from muster.converge.options import CgroupMode, ConvergeOptions, lab_options
 from muster.converge.slurm_config import TEMPLATES, gres_type, render, texts
 from muster.errors import UsageError
-from muster.fleet import Fleet
+from muster.fleet import Fleet, Node
 from tests.conftest import GOLDEN, Golden
 from tests.unit.converge.sample import TYPES, fleet, lab_fleet, mixed_fleet, node
 
@@ -75,6 +75,50 @@ def test_cpus_are_overridden_only_where_nodes_share_them() -> None:
 def test_nodes_of_unknown_leaves_get_a_switch_so_that_they_can_run_jobs() -> None:
     found = texts(render(mixed_fleet(), TYPES, ConvergeOptions()))
     assert "SwitchName=unplaced Nodes=cpu-[1-2]" in found["head/etc/slurm/topology.conf"]
+
+
+def placed(name: str, number: int, *path: str, domain: str = "") -> Node:
+    found = node(name, pool="gpu", kind="big", leaf=path[-1], number=number)
+    return found.model_copy(update={"switches": path[:-1], "domain": domain})
+
+
+def test_switches_above_leaves_are_told_level_by_level() -> None:
+    wanted = fleet(
+        placed("gpu-1", 1, "nn-a", "nn-b1", "nn-c1"),
+        placed("gpu-2", 2, "nn-a", "nn-b1", "nn-c1"),
+        placed("gpu-3", 3, "nn-a", "nn-b2", "nn-c2"),
+    )
+    found = texts(render(wanted, TYPES, ConvergeOptions()))["head/etc/slurm/topology.conf"]
+    assert found.splitlines()[2:] == [
+        "SwitchName=nn-c1 Nodes=gpu-[1-2]",
+        "SwitchName=nn-c2 Nodes=gpu-3",
+        "SwitchName=nn-b1 Switches=nn-c1",
+        "SwitchName=nn-b2 Switches=nn-c2",
+        "SwitchName=nn-a Switches=nn-b[1-2]",
+    ]
+
+
+def test_a_fleet_of_ultraservers_is_told_as_blocks() -> None:
+    wanted = fleet(
+        placed("gpu-1", 1, "nn-a", "nn-c", domain="us-1"),
+        placed("gpu-2", 2, "nn-a", "nn-c", domain="us-1"),
+        placed("gpu-3", 3, "nn-a", "nn-d", domain="us-2"),
+        placed("gpu-4", 4, "nn-a", "nn-d", domain="us-2"),
+    )
+    found = texts(render(wanted, TYPES, ConvergeOptions()))["head/etc/slurm/topology.conf"]
+    assert found.splitlines()[2:] == [
+        "BlockName=us-1 Nodes=gpu-[1-2]",
+        "BlockName=us-2 Nodes=gpu-[3-4]",
+        "BlockSizes=2",
+    ]
+    assert "TopologyPlugin=topology/block\n" in slurm_conf(wanted, ConvergeOptions())
+
+
+def test_without_a_shared_file_system_nodes_do_not_look_for_one() -> None:
+    check = "nodes/usr/local/sbin/muster-node-check"
+    without = texts(render(lab_fleet(2), TYPES, replace(lab_options(), shared_directory="")))
+    assert "shared-mount" not in without[check]
+    assert "shared-mount" in texts(render(lab_fleet(2), TYPES, lab_options()))[check]
 
 
 def test_without_any_known_leaf_the_topology_is_flat() -> None:

@@ -30,5 +30,16 @@ def test_roles_imports_and_blocks_are_followed_and_meta_is_not_counted(tmp_path:
     assert count_tasks(playbook) == 5
 
 
+def test_plays_on_groups_without_hosts_do_not_count(tmp_path: Path) -> None:
+    playbook = tmp_path / "p.yml"
+    playbook.write_text(
+        "- {hosts: all, tasks: [{ansible.builtin.ping: }]}\n"
+        "- {hosts: none_here, tasks: [{ansible.builtin.ping: }]}\n",
+        encoding="utf-8",
+    )
+    assert count_tasks(playbook) == 2
+    assert count_tasks(playbook, ["none_here"]) == 1
+
+
 def test_site_stays_small_enough_for_many_nodes() -> None:
     assert 15 < count_tasks(PLAYBOOKS / "site.yml") < 40

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -22,6 +21,7 @@ from tests.unit.cloud.aws_fleet import (
     REGION,
     ManualClock,
     PartlyRecorded,
+    clients,
     gateway,
     inputs,
     make_group,
@@ -36,6 +36,7 @@ def head(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    monkeypatch.setenv("MUSTER_LAUNCH_WAIT_S", "10")
     with mock_aws():
         yield make_head()
 
@@ -56,7 +57,7 @@ def ids(state: Properties) -> dict[str, str]:
 
 
 def end(instance: str) -> None:
-    boto3.client("autoscaling", REGION).terminate_instance_in_auto_scaling_group(
+    clients().client("autoscaling").terminate_instance_in_auto_scaling_group(
         InstanceId=instance, ShouldDecrementDesiredCapacity=False
     )
 
@@ -74,7 +75,7 @@ def test_every_instance_of_a_group_becomes_a_named_node(tmp_path: Path, head: st
     assert list(state["addresses"]) == ["head", "train-1", "train-2", "train-3", "train-4"]
     assert set(ids(state).values()) == {head, *members()}
     assert (state["missing"], state["unplaced"], state["drift"]) == ({}, {}, {})
-    ec2 = boto3.client("ec2", REGION)
+    ec2 = clients().client("ec2")
     tags = {
         t["Key"]: t["Value"]
         for t in ec2.describe_tags(
@@ -265,7 +266,7 @@ def test_a_smaller_pool_ends_its_highest_ordinals(tmp_path: Path, head: str) -> 
     make_group(4)
     state = create(tmp_path, head)
     # As with protection from scale-in: the group wants fewer, but ends none by itself.
-    groups = boto3.client("autoscaling", REGION).describe_auto_scaling_groups()
+    groups = clients().client("autoscaling").describe_auto_scaling_groups()
     fewer = groups["AutoScalingGroups"]
     fewer[0]["DesiredCapacity"] = 2
     cloud = gateway(describe_auto_scaling_groups=lambda _: {"AutoScalingGroups": fewer})
