@@ -12,6 +12,7 @@ from muster.plan.aws.model import AwsPlan
 NO_GROUP = frozenset({"NotFoundException", "BadRequestException"})
 NO_BUCKET = frozenset({"404", "NoSuchBucket"})
 NO_TAGS = frozenset({"NoSuchTagSet", *NO_BUCKET})
+NO_IMAGE = frozenset({"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"})
 NO_FILE_SYSTEM = frozenset({"FileSystemNotFound"})
 WHO = Question(service="sts", operation="get_caller_identity")
 
@@ -160,14 +161,17 @@ def _storage(plan: AwsPlan) -> Iterator[tuple[str, Question]]:
 
 def _nodes(plan: AwsPlan) -> Iterator[tuple[str, Question]]:
     images = {pool.image for pool in plan.pools} | ({plan.head.image} if plan.head else set())
-    named = sorted(image for image in images if image)
-    if named:
-        found = _ec2("describe_images", "Images", image_id=named)
-        # A deprecated image still boots; without this AWS hides those of others.
-        parameters = {**found.parameters, "IncludeDeprecated": True}
+    for image in sorted(image for image in images if image):
+        # By id and not by filter: AWS hides deprecated images of others from a search.
         yield (
-            "images",
-            Question(service="ec2", operation=found.operation, parameters=parameters, of=found.of),
+            f"image {image}",
+            Question(
+                service="ec2",
+                operation="describe_images",
+                parameters={"ImageIds": [image]},
+                of="Images",
+                absent=NO_IMAGE,
+            ),
         )
 
 

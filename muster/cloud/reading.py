@@ -91,7 +91,6 @@ def _storage(sheet: Sheet, plan: AwsPlan) -> dict[str, Any]:
     used = [s for s in plan.file_systems if s.id is not None]
     made = {bucket.name for bucket in plan.buckets}
     names = {p.image for p in plan.pools} | ({plan.head.image} if plan.head else set())
-    found = part(lambda: storage_parts.images(sheet))
     return {
         "file_systems": {s.id: part(partial(storage_parts.file_system, sheet, s)) for s in used},
         "stored": part(lambda: storage_parts.stored(sheet)),
@@ -100,7 +99,7 @@ def _storage(sheet: Sheet, plan: AwsPlan) -> dict[str, Any]:
             for name in buckets_of(plan)
         },
         "images": {
-            name: found if isinstance(found, Unread) else found.get(name)
+            name: part(partial(storage_parts.image, sheet, name))
             for name in sorted(name for name in names if name)
         },
     }

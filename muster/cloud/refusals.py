@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
+
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -42,6 +44,7 @@ _PREFIXES = {
     "efs": "elasticfilesystem",
     "service-quotas": "servicequotas",
 }
+_MESSAGE_CHARACTERS = 300
 _LOG_IN = "Log in, as with `aws sso login`, or set AWS_PROFILE."
 
 
@@ -59,8 +62,12 @@ def code_of(error: ClientError) -> str:
 
 
 def message_of(error: ClientError) -> str:
-    """Return what AWS says about an error, on one line."""
-    return " ".join(str(error.response.get("Error", {}).get("Message", "")).split())
+    """Return what AWS says about an error, on one line that is not too long."""
+    return _short(str(error.response.get("Error", {}).get("Message", "")))
+
+
+def _short(text: str) -> str:
+    return shorten(text, _MESSAGE_CHARACTERS, placeholder=" …")
 
 
 def unread(error: Exception, service: str, operation: str) -> Unread:
@@ -73,9 +80,9 @@ def unread(error: Exception, service: str, operation: str) -> Unread:
     if isinstance(error, TokenRetrievalError):
         return Unread("the AWS login has expired", _LOG_IN)
     if isinstance(error, BotoCoreError):
-        what = " ".join(str(error).split())
+        what = _short(str(error))
         return Unread(f"{action} got no answer: {what}", "Look at the network, then try again.")
-    what = " ".join(f"{type(error).__name__}: {error}".split())
+    what = _short(f"{type(error).__name__}: {error}")
     return Unread(f"the answer to {action} was not understood ({what})", "Report this.")
 
 

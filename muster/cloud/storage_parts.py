@@ -97,9 +97,10 @@ def bucket(sheet: Sheet, name: str, *, made: bool) -> Bucket | None:
     return Bucket(region=region, own=tags.get(STACK_TAG) == sheet.stack)
 
 
-def images(sheet: Sheet) -> dict[str, Image]:
-    """Return the images that exist, by id."""
-    return {found["ImageId"]: _image(found) for found in sheet["images"]}
+def image(sheet: Sheet, name: str) -> Image | None:
+    """Return the image of that id; None where it is not there, or not for this account."""
+    found = sheet.first(f"image {name}")
+    return None if found is None else _image(found)
 
 
 def _image(found: Mapping[str, Any]) -> Image:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.plan.preview import Op, PreviewError, read_preview
+from muster.plan.preview import Op, Preview, PreviewError, read_preview
 from tests.unit.plan.blasts import LUSTRE, document, step
 
 ENGINE = ["engine_preview", "engine_replacement_steps", "engine_protected"]
@@ -89,6 +89,8 @@ def test_any_json_is_read_or_is_a_preview_error(anything: Any, op: object) -> No
     written = {"op": op, "urn": "urn:pulumi:a::b", "oldState": anything, "newState": anything}
     for tried in (anything, {"steps": anything}, {"steps": [written], "changeSummary": {}}):
         try:
-            read_preview(tried)
+            read = read_preview(tried)
         except PreviewError:
             continue
+        assert isinstance(read, Preview)
+        assert all(step.urn == "urn:pulumi:a::b" for step in read.steps)

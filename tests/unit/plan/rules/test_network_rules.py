@@ -17,6 +17,7 @@ from tests.unit.plan.rules.views import (
     PASS,
     UNKNOWN,
     cluster,
+    lustre,
     only,
     pool,
     says,
@@ -32,22 +33,6 @@ EXISTING: dict[str, Any] = {
 
 def network(cidr: str = "10.0.0.0/16", **more: Any) -> dict[str, Any]:
     return {"zoneId": "use2-az1", "cidr": cidr, **more}
-
-
-def lustre(**more: Any) -> FileSystemPlan:
-    usual = FileSystemPlan(
-        mount="/fsx",
-        kind="fsxLustre",
-        id=None,
-        deployment="persistent2",
-        capacity_gib=4800,
-        throughput=250,
-        metadata_iops=None,
-        efa=False,
-        data_repository=None,
-        export=False,
-    )
-    return replace(usual, **more)
 
 
 def addresses(cidr: str, *file_systems: FileSystemPlan, count: int = 2, **more: Any) -> Said:

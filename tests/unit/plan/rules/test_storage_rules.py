@@ -19,6 +19,7 @@ from tests.unit.plan.rules.views import (
     PASS,
     UNKNOWN,
     cluster,
+    lustre,
     only,
     pool,
     says,
@@ -28,32 +29,22 @@ from tests.unit.plan.rules.views import (
 )
 
 
-def lustre(**changes: Any) -> FileSystemPlan:
-    good = FileSystemPlan(
-        mount="/fsx",
-        kind="fsxLustre",
-        id=None,
-        deployment="persistent2",
-        capacity_gib=9600,
-        throughput=500,
-        metadata_iops=12000,
-        efa=True,
-        data_repository="s3://bucket/prefix",
-        export=True,
-    )
-    return replace(good, **changes)
+def efa_lustre(**changes: Any) -> FileSystemPlan:
+    good: dict[str, Any] = {"capacity_gib": 9600, "throughput": 500, "metadata_iops": 12000}
+    good |= {"efa": True, "data_repository": "s3://bucket/prefix", "export": True}
+    return lustre(**{**good, **changes})
 
 
 def tiered(**changes: Any) -> FileSystemPlan:
     bare: dict[str, Any] = {"data_repository": None, "export": False, "efa": False}
     bare |= {"capacity_gib": None, "throughput": 8000, "metadata_iops": 6000}
-    return lustre(deployment="intelligentTiering", **{**bare, **changes})
+    return efa_lustre(deployment="intelligentTiering", **{**bare, **changes})
 
 
 def scratch(**changes: Any) -> FileSystemPlan:
     bare: dict[str, Any] = {"capacity_gib": 2400, "throughput": None, "metadata_iops": None}
     bare |= {"efa": False}
-    return lustre(deployment="scratch2", **{**bare, **changes})
+    return efa_lustre(deployment="scratch2", **{**bare, **changes})
 
 
 def stack(*systems: FileSystemPlan, **more: Any) -> View:
@@ -64,7 +55,9 @@ def judge(rule: str, *systems: FileSystemPlan) -> Said:
     return only(RULES, rule, stack(*systems))
 
 
-@pytest.mark.parametrize("system", [lustre(), scratch(), tiered(), lustre(metadata_iops=None)])
+@pytest.mark.parametrize(
+    "system", [efa_lustre(), scratch(), tiered(), efa_lustre(metadata_iops=None)]
+)
 def test_lustre_as_aws_sells_it_passes(system: FileSystemPlan) -> None:
     assert judge("lustre-figures", system).outcome is PASS
 
@@ -72,14 +65,14 @@ def test_lustre_as_aws_sells_it_passes(system: FileSystemPlan) -> None:
 @pytest.mark.parametrize(
     ("system", "key"),
     [
-        (lustre(efa=False, capacity_gib=3600), "capacityGiB"),
-        (lustre(capacity_gib=None), "capacityGiB"),
-        (lustre(capacity_gib=4800), "capacityGiB"),  # a size, but not one for EFA at 500
-        (lustre(throughput=300), "throughput"),
-        (lustre(throughput=None), "throughput"),
-        (lustre(metadata_iops=2000), "metadataIops"),
-        (lustre(metadata_iops=204000), "metadataIops"),
-        (lustre(data_repository=None), "export"),
+        (efa_lustre(efa=False, capacity_gib=3600), "capacityGiB"),
+        (efa_lustre(capacity_gib=None), "capacityGiB"),
+        (efa_lustre(capacity_gib=4800), "capacityGiB"),  # a size, but not one for EFA at 500
+        (efa_lustre(throughput=300), "throughput"),
+        (efa_lustre(throughput=None), "throughput"),
+        (efa_lustre(metadata_iops=2000), "metadataIops"),
+        (efa_lustre(metadata_iops=204000), "metadataIops"),
+        (efa_lustre(data_repository=None), "export"),
         (scratch(throughput=200), "throughput"),
         (scratch(metadata_iops=1500), "metadataIops"),
         (scratch(efa=True), "efa"),
@@ -100,17 +93,19 @@ def test_efa_of_a_tiered_file_system_is_unknown_while_no_source_states_it() -> N
 
 
 def test_failing_size_names_the_next_that_is_sold() -> None:
-    assert "9600" in judge("lustre-figures", lustre(capacity_gib=4800)).do
-    assert judge("lustre-figures", lustre(efa=False, capacity_gib=7)).do == "Use 1200."
+    assert "9600" in judge("lustre-figures", efa_lustre(capacity_gib=4800)).do
+    assert judge("lustre-figures", efa_lustre(efa=False, capacity_gib=7)).do == "Use 1200."
 
 
 def test_every_wrong_figure_is_named_and_not_only_the_first() -> None:
-    wrong = lustre(capacity_gib=1, throughput=1, metadata_iops=1, efa=False)
+    wrong = efa_lustre(capacity_gib=1, throughput=1, metadata_iops=1, efa=False)
     assert len(says(RULES, "lustre-figures", stack(wrong))) == 3
 
 
 def test_existing_file_system_is_not_judged_by_what_is_sold() -> None:
-    assert not says(RULES, "lustre-figures", stack(lustre(id="fs-0123456789abcdef0", throughput=1)))
+    assert not says(
+        RULES, "lustre-figures", stack(efa_lustre(id="fs-0123456789abcdef0", throughput=1))
+    )
 
 
 PLAIN = stack()
@@ -119,7 +114,7 @@ PLAIN = stack()
 @given(gib=st.integers(1, 10**6), throughput=st.sampled_from((125, 250, 500, 1000)))
 def test_lustre_with_efa_passes_on_whole_steps_alone(gib: int, throughput: int) -> None:
     facts = load_storage().fsx_lustre["persistent2"]
-    found = with_plan(PLAIN, file_systems=(lustre(capacity_gib=gib, throughput=throughput),))
+    found = with_plan(PLAIN, file_systems=(efa_lustre(capacity_gib=gib, throughput=throughput),))
     said = says(RULES, "lustre-figures", found)
     whole = gib % facts.efa_step_gib[throughput] == 0
     assert all(each.outcome is PASS for each in said) == whole
@@ -129,7 +124,7 @@ def openzfs(**changes: Any) -> FileSystemPlan:
     bare: dict[str, Any] = {"deployment": None, "efa": False, "metadata_iops": None}
     bare |= {"data_repository": None, "export": False, "capacity_gib": 64, "throughput": 160}
     bare |= {"kind": "fsxOpenZfs", "mount": "/home"}
-    return lustre(**{**bare, **changes})
+    return efa_lustre(**{**bare, **changes})
 
 
 def test_openzfs_of_a_size_that_is_sold_passes() -> None:
@@ -158,7 +153,7 @@ def in_vpc(system: FileSystemPlan) -> View:
 @pytest.mark.parametrize(
     ("system", "ports", "command"),
     [
-        (lustre(id="fs-0123456789abcdef0"), "988, 1018-1023", "aws fsx describe-file-systems"),
+        (efa_lustre(id="fs-0123456789abcdef0"), "988, 1018-1023", "aws fsx describe-file-systems"),
         (openzfs(id="fs-0123456789abcdef0"), "2049", "aws fsx describe-file-systems"),
         (openzfs(id="fs-01234567", kind="efs"), "2049", "aws efs describe-mount-targets"),
     ],
@@ -173,33 +168,36 @@ def test_reach_of_an_existing_file_system_is_unknown_with_the_command(
 
 
 def test_existing_file_system_cannot_be_in_a_vpc_still_to_be_made() -> None:
-    assert judge("storage-within-reach", lustre(id="fs-0123456789abcdef0")).outcome is FAIL
+    assert judge("storage-within-reach", efa_lustre(id="fs-0123456789abcdef0")).outcome is FAIL
 
 
 def test_new_file_system_needs_no_search() -> None:
-    assert not says(RULES, "storage-within-reach", stack(lustre()))
+    assert not says(RULES, "storage-within-reach", stack(efa_lustre()))
 
 
 def test_mounts_side_by_side_pass() -> None:
-    said = says(RULES, "mounts", stack(lustre(), lustre(mount="/fsx2"), openzfs()))
+    said = says(RULES, "mounts", stack(efa_lustre(), efa_lustre(mount="/fsx2"), openzfs()))
     assert [each.outcome for each in said] == [PASS, PASS, PASS]
 
 
 @pytest.mark.parametrize("inner", ["/fsx/home", "/fsx", "/fsx/a/b"])
 def test_mount_within_another_fails_whichever_comes_first(inner: str) -> None:
-    for systems in ((lustre(), lustre(mount=inner)), (lustre(mount=inner), lustre())):
+    for systems in (
+        (efa_lustre(), efa_lustre(mount=inner)),
+        (efa_lustre(mount=inner), efa_lustre()),
+    ):
         said = says(RULES, "mounts", stack(*systems))
         assert [each.outcome for each in said] == [PASS, FAIL]
 
 
 @pytest.mark.parametrize("mount", ["/tmp", "/etc", "/proc/fsx", "/opt", "/opt/slurm", "/var"])
 def test_mount_that_hides_what_nodes_need_fails(mount: str) -> None:
-    assert judge("mounts", lustre(mount=mount)).outcome is FAIL
+    assert judge("mounts", efa_lustre(mount=mount)).outcome is FAIL
 
 
 @pytest.mark.parametrize("mount", ["/opt/data", "/home", "/etcetera", "/var/scratch"])
 def test_mount_beside_what_nodes_need_passes(mount: str) -> None:
-    assert judge("mounts", lustre(mount=mount)).outcome is PASS
+    assert judge("mounts", efa_lustre(mount=mount)).outcome is PASS
 
 
 LOCAL = openzfs(kind="localNvme", mount="/local")
@@ -218,25 +216,25 @@ def test_local_disks_without_any_pool_fail() -> None:
 
 @pytest.mark.parametrize(("version", "outcome"), [(2, PASS), (1, FAIL), (None, UNKNOWN)])
 def test_efa_storage_needs_nodes_of_a_late_enough_efa(version: int | None, outcome: object) -> None:
-    found = stack(lustre())
+    found = stack(efa_lustre())
     changed = found.plan.pools[0].type.model_copy(update={"efa_version": version})
     assert only(RULES, "storage-efa-clients", with_pool(found, type=changed)).outcome is outcome
 
 
 def test_trn2_does_not_reach_storage_over_efa() -> None:
-    found = stack(lustre(), type="trn2.48xlarge")
+    found = stack(efa_lustre(), type="trn2.48xlarge")
     assert only(RULES, "storage-efa-clients", found).outcome is FAIL
 
 
 def test_more_nodes_than_one_file_system_takes_over_efa_fail() -> None:
     most = load_storage().efa_clients.most
     for count, outcome in ((most, PASS), (most + 1, FAIL)):
-        found = with_pool(stack(lustre()), count=count)
+        found = with_pool(stack(efa_lustre()), count=count)
         assert only(RULES, "storage-efa-clients", found).outcome is outcome
 
 
 def test_storage_without_efa_needs_no_client_of_efa() -> None:
-    assert not says(RULES, "storage-efa-clients", stack(lustre(efa=False)))
+    assert not says(RULES, "storage-efa-clients", stack(efa_lustre(efa=False)))
 
 
 def test_stack_without_storage_gives_the_rules_nothing_to_say() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.catalog import load_catalog
 from muster.findings import Outcome
-from muster.plan.aws.model import AwsPlan, PoolPlan
+from muster.plan.aws.model import AwsPlan, FileSystemPlan, PoolPlan
 from muster.plan.aws.plan import plan_aws
 from muster.plan.rules.model import Rule, Said, View
 from muster.spec import parse_spec
@@ -36,6 +36,23 @@ def view(cluster: dict[str, Any], now: datetime = NOW) -> View:
     catalog = load_catalog()
     spec = parse_spec(cluster, where="test", catalog=catalog, today=now.date())
     return View(spec=spec, plan=plan_aws(spec, catalog, "test"), catalog=catalog, now=now)
+
+
+def lustre(**changes: Any) -> FileSystemPlan:
+    """Return a new FSx for Lustre without EFA; any field may be replaced."""
+    usual = FileSystemPlan(
+        mount="/fsx",
+        kind="fsxLustre",
+        id=None,
+        deployment="persistent2",
+        capacity_gib=4800,
+        throughput=250,
+        metadata_iops=None,
+        efa=False,
+        data_repository=None,
+        export=False,
+    )
+    return replace(usual, **changes)
 
 
 def with_plan(found: View, **changes: Any) -> View:
