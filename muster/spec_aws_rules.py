@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 
 from muster.catalog import Catalog
+from muster.catalog.prices_file import Way
 from muster.spec_errors import Mistake, shown
 from muster.spec_view import Facts, Rule, View, stages_of
 
@@ -109,20 +110,24 @@ def budget_covers_pools(spec: View, facts: Facts) -> Iterator[Mistake]:
     """The pools whose price is known fit into the budget."""
     budget = spec.section("budget")
     limit = budget.number("maxHourlyUsd")
-    cost = sum(_hourly_usd(pool, facts.catalog) for pool in spec.items("pools"))
+    zone = spec.section("network").text("zoneId")
+    cost = sum(_hourly_usd(pool, facts.catalog, zone) for pool in spec.items("pools"))
     if 0 < limit < cost:
         what = f"{limit:g} is less than the pools cost: {cost:.2f} USD per hour at list price"
         yield budget.mistake("maxHourlyUsd", what, "Raise it, or ask for fewer nodes.")
 
 
-def _hourly_usd(pool: View, catalog: Catalog) -> float:
+def _hourly_usd(pool: View, catalog: Catalog, zone_id: str) -> float:
     """List price of a pool, 0 where it is not known (spot, or no price in the catalog)."""
     found = catalog.types.get(pool.text("type"))
     capacity = pool.section("capacity")
     if found is None or capacity.get("spot"):
         return 0
     block = capacity.get("block")
-    price = found.capacity_block_usd_per_hour if block else found.on_demand_usd_per_hour
+    region = catalog.prices_in(zone_id)
+    way: Way = "capacity_block_usd_per_hour" if block else "on_demand_usd_per_hour"
+    read = region.instance(found.name, way, zone_id) if region else None
+    price: float | None = read.usd if read else getattr(found, way)
     return (price or 0) * max(0, pool.number("count") + pool.number("spares"))
 
 

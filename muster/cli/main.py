@@ -9,7 +9,18 @@ import sys
 
 import typer
 
-from muster.cli import capacity, catalog_refresh, doctor, lab, lifecycle, nodes, plan, stages, views
+from muster.cli import (
+    capacity,
+    capacity_show,
+    catalog_refresh,
+    doctor,
+    lab,
+    lifecycle,
+    nodes,
+    plan,
+    stages,
+    views,
+)
 from muster.errors import MusterError
 
 app = typer.Typer(
@@ -35,6 +46,7 @@ app.command()(nodes.replace)
 views.catalog_app.command("refresh")(catalog_refresh.catalog_refresh)
 app.add_typer(views.catalog_app, name="catalog")
 app.add_typer(views.spec_app, name="spec")
+capacity.capacity_app.command("show")(capacity_show.show)
 app.add_typer(capacity.capacity_app, name="capacity")
 app.add_typer(lab.app, name="lab")
 

@@ -5,7 +5,7 @@ A block is paid up front and cannot be given back, so whatever is not known spea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
@@ -169,17 +169,21 @@ def bought_before(
     return None
 
 
-def unfinished(
-    wanted: Offer, records: Sequence[Mapping[str, Any]], now: datetime
+def sent_before(
+    wanted: Offer, records: Iterable[Mapping[str, Any]], now: datetime
 ) -> Mapping[str, Any] | None:
-    """Return the record of a purchase of it that was sent within the hour and never answered."""
-    answered = {row.get("purchase") for row in records if row.get("state") != "sent"}
+    """Return the last word on a purchase of it that was sent within the hour and not refused.
+
+    AWS may not show yet what was bought a moment ago; our own record does.
+    """
+    last: dict[str, Mapping[str, Any]] = {}
     for row in records:
-        sent = row.get("state") == "sent" and row.get("purchase") not in answered
-        if sent and _capacity_of(row) == _capacity_of(wanted.as_document()):
-            at = datetime.fromisoformat(str(row.get("time")))
-            if now - at < ALIKE_WITHIN:
-                return row
+        if _capacity_of(row) == _capacity_of(wanted.as_document()):
+            last[str(row.get("purchase"))] = row
+    for row in last.values():
+        recent = now - datetime.fromisoformat(str(row.get("time"))) < ALIKE_WITHIN
+        if recent and row.get("state") != "refused":
+            return row
     return None
 
 

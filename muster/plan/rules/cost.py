@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muster.plan.price import price_of
+from muster.plan.price import instance_price, price_of
 from muster.plan.rules.model import Rule, Said, View, failed, passed, unknown
 
 _DEAR = re.compile(r"p\d")
@@ -41,8 +41,10 @@ def nothing_dear_idles(view: View) -> Iterator[Said]:
             continue
         path = f"pools[{number}].capacity"
         if pool.capacity.buying == "onDemand":
-            usd = pool.type.on_demand_usd_per_hour
-            each = "an unknown price" if usd is None else f"{usd * pool.size:.2f} USD per hour"
+            zone = view.plan.network.zone_id
+            price = instance_price(view.catalog, pool.type, "on_demand_usd_per_hour", zone)
+            usd = price.usd_per_hour * pool.size if price else None
+            each = "an unknown price" if usd is None else f"{usd:.2f} USD per hour"
             what = f"pool {pool.name}: {pool.size} {pool.type.name} on demand, billed while idle"
             do = "Run `muster down` when it is done, or buy a reservation or a Capacity Block."
             yield failed(f"{what}: {each}", path, do, severity="warning")

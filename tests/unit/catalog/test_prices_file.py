@@ -17,6 +17,8 @@ from muster.catalog.prices_file import (
 from muster.catalog.prices_merge import Merged, Place, Reading, Region, merge, shipped_price
 from muster.catalog.prices_products import NoPrice, Price
 from muster.catalog.show import type_json, type_rows, type_text
+from muster.spec_aws_rules import budget_covers_pools
+from muster.spec_view import Facts, View
 
 DAY = date(2026, 11, 21)
 LATER = date(2026, 12, 1)
@@ -111,6 +113,20 @@ def test_catalog_show_names_the_region_and_source_of_what_was_read(tmp_path: Pat
     document = type_json(catalog, "p5.48xlarge")
     assert document["regionPrices"]["us-east-2"]["on_demand"]["usd"] == 55.04
     assert "us-east-2-price-list-2026-11-21" in document["sources"]
+
+
+def test_a_budget_is_judged_by_the_price_that_was_read(tmp_path: Path) -> None:
+    write_region_prices(tmp_path, merged({P5: Price(100, DAY)}).prices)
+    pool = {"name": "a", "type": "p5.48xlarge", "count": 2, "capacity": {"onDemand": True}}
+    spec = {"target": "aws", "network": {"zoneId": "use2-az1"}, "pools": [pool]}
+    facts = Facts(catalog=load_catalog(prices=tmp_path), today=DAY)
+
+    def mistakes(usd: int) -> list[str]:
+        wanted = View({**spec, "budget": {"maxHourlyUsd": usd}})
+        return [mistake.what for mistake in budget_covers_pools(wanted, facts)]
+
+    assert mistakes(200) == []
+    assert "cost: 200.00 USD" in mistakes(199)[0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,102 +12,17 @@ import pytest
 import yaml
 from botocore.exceptions import ClientError
 
-from muster.cli import capacity
-from muster.cloud.clients import Clients
-from muster.cloud.gateway import RecordedGateway
 from muster.plan.buying import Offer, read_offers, snippet
+from tests.unit.cli.block_cloud import BLOCK, OFFER, START, Cloud, block, cloud, offer
 from tests.unit.cli.test_catalog_refresh import refused
 from tests.unit.cli.test_cli import Command, muster, project, write_spec
 from tests.unit.cli.test_plan import example
 
-__all__ = ["muster", "project"]
+__all__ = ["cloud", "muster", "project"]
 
-START = datetime(2026, 12, 1, 11, 30, tzinfo=UTC)
-OFFER = "cb-0123456789abcdef0"
-BLOCK = "cr-0123456789abcdef0"
 WANTED = ("--type", "p5.48xlarge", "--count", "4", "--days", "7")
 LIST = ("capacity", "offers", *WANTED, "--region", "us-east-2")
 BUY = ("capacity", "buy", OFFER, "--max-upfront-usd", "30000", "--yes")
-
-
-class Cloud:
-    """An account: what it offers, what it has, and what was bought."""
-
-    def __init__(self) -> None:
-        self.offers: list[dict[str, Any]] = [offer()]
-        self.reservations: list[dict[str, Any]] = []
-        self.bought: list[Mapping[str, Any]] = []
-        self.refuses: Exception | None = None
-        self.unread: Exception | None = None
-
-    def gateway(self, clients: Clients) -> RecordedGateway:
-        zones = [{"ZoneName": "us-east-2a", "ZoneId": "use2-az1"}]
-        return RecordedGateway(
-            clients.region,
-            {
-                ("ec2", "describe_availability_zones"): {"AvailabilityZones": zones},
-                ("ec2", "describe_capacity_block_offerings"): {
-                    "CapacityBlockOfferings": self.offers
-                },
-                ("ec2", "describe_capacity_reservations"): self._reservations,
-            },
-        )
-
-    def _reservations(self, parameters: Mapping[str, Any]) -> Any:
-        if self.unread:
-            return self.unread
-        ids = parameters.get("CapacityReservationIds")
-        rows = [r for r in self.reservations if not ids or r["CapacityReservationId"] in ids]
-        if ids and not rows:
-            return refused("InvalidCapacityReservationId.NotFound")
-        return {"CapacityReservations": rows}
-
-    def purchase_capacity_block(self, **parameters: Any) -> dict[str, Any]:
-        self.bought.append(parameters)
-        if self.refuses:
-            raise self.refuses
-        made = block(CreateDate=datetime.now(UTC), State="payment-pending")
-        self.reservations.append(made)
-        return {"CapacityReservation": made}
-
-
-def offer(**changes: Any) -> dict[str, Any]:
-    return {
-        "CapacityBlockOfferingId": OFFER,
-        "InstanceType": "p5.48xlarge",
-        "AvailabilityZone": "us-east-2a",
-        "InstanceCount": 4,
-        "StartDate": START,
-        "EndDate": START + timedelta(days=7),
-        "CapacityBlockDurationHours": 168,
-        "UpfrontFee": "27906.816",
-        "CurrencyCode": "USD",
-        **changes,
-    }
-
-
-def block(**changes: Any) -> dict[str, Any]:
-    return {
-        "CapacityReservationId": BLOCK,
-        "ReservationType": "capacity-block",
-        "InstanceType": "p5.48xlarge",
-        "AvailabilityZone": "us-east-2a",
-        "AvailabilityZoneId": "use2-az1",
-        "TotalInstanceCount": 4,
-        "AvailableInstanceCount": 1,
-        "StartDate": START,
-        "EndDate": START + timedelta(days=7),
-        "State": "active",
-        **changes,
-    }
-
-
-@pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
-    found = Cloud()
-    monkeypatch.setattr(capacity, "AwsGateway", found.gateway)
-    monkeypatch.setattr(capacity, "purchase_client", lambda _region: found)
-    return found
 
 
 @pytest.fixture
@@ -278,6 +193,15 @@ def test_bought_twice_only_when_told_so(muster: Command, listed: Cloud) -> None:
     assert len(listed.bought) == 2
 
 
+def test_what_aws_does_not_show_yet_is_not_bought_again(muster: Command, listed: Cloud) -> None:
+    assert muster(*BUY)[0] == 0
+    listed.reservations = []
+    status, _, err = muster(*BUY)
+    assert status == 1
+    assert "it was bought at" in err
+    assert len(listed.bought) == 1
+
+
 def test_a_purchase_without_an_answer_is_not_repeated(muster: Command, listed: Cloud) -> None:
     broken = {"Error": {"Code": "InternalError"}, "ResponseMetadata": {"HTTPStatusCode": 500}}
     listed.refuses = ClientError(broken, "PurchaseCapacityBlock")
@@ -374,73 +298,3 @@ def test_what_cannot_be_had_is_refused_before_aws_is_asked(
     status, _, err = muster("capacity", "offers", *words, "--region", "us-east-2")
     assert status == 2
     assert told in err
-
-
-Show = Callable[..., tuple[int, list[dict[str, Any]]]]
-
-
-@pytest.fixture
-def show(project: Path, muster: Command) -> Show:
-    """Show a stack whose one pool is bought in a way."""
-    return lambda kind="block": _show(project, muster, kind)
-
-
-def _show(project: Path, muster: Command, kind: str) -> tuple[int, list[dict[str, Any]]]:
-    pool = {"name": "train", "type": "p5.48xlarge", "count": 4, "capacity": {kind: BLOCK}}
-    write_spec(project, example(pools=[pool]), "prod")
-    words = ("capacity", "show", "prod", "--region", "us-east-2", "--json")
-    status, out, _ = muster(*words)
-    rows: list[dict[str, Any]] = json.loads(out)["capacity"]
-    return status, rows
-
-
-def test_a_block_shows_what_runs_in_it_and_costs_no_more(show: Show, cloud: Cloud) -> None:
-    cloud.reservations = [block()]
-    status, (row,) = show()
-    assert status == 0
-    assert (row["used"], row["free"], row["idleUsdPerHour"]) == (3, 1, 0.0)
-    assert row["end"] == "2026-12-08T11:30Z"
-
-
-def test_what_is_free_in_a_reservation_costs_its_on_demand_price(show: Show, cloud: Cloud) -> None:
-    cloud.reservations = [block(ReservationType="default", EndDate=None)]
-    _, (row,) = show("reservation")
-    assert row["idleUsdPerHour"] == 55.04
-
-
-@pytest.mark.parametrize(
-    ("rows", "status", "state"),
-    [
-        ([], 1, "not found"),
-        ([block(State="expired")], 1, "expired"),
-        ([block(State="scheduled")], 0, "scheduled"),
-        ([block(State="assessing")], 3, "assessing"),
-    ],
-)
-def test_the_exit_status_follows_the_worst_of_them(
-    show: Show,
-    cloud: Cloud,
-    rows: list[dict[str, Any]],
-    status: int,
-    state: str,
-) -> None:
-    cloud.reservations = rows
-    found, (row,) = show()
-    assert (found, row["state"]) == (status, state)
-
-
-def test_what_could_not_be_read_is_unknown(show: Show, cloud: Cloud) -> None:
-    cloud.unread = refused("UnauthorizedOperation")
-    status, (row,) = show()
-    assert (status, row["state"], row["free"]) == (3, "unknown", None)
-
-
-def test_a_stack_that_names_nothing_asks_nothing(
-    project: Path, muster: Command, cloud: Cloud
-) -> None:
-    assert cloud.offers
-    pool = {"name": "cpu", "type": "m7i.4xlarge", "count": 2, "capacity": {"onDemand": True}}
-    write_spec(project, example(pools=[pool]), "prod")
-    status, out, _ = muster("capacity", "show", "prod")
-    assert status == 0
-    assert "names no reservation and no block" in out
