@@ -1,4 +1,4 @@
-"""Service quotas for EC2 and VPC: what the scenario grants."""
+"""Service quotas for EC2, FSx and VPC: what the scenario grants."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from papercloud.cloud.world import World
 
 _SERVICES = {
     "ec2": "Amazon Elastic Compute Cloud (Amazon EC2)",
+    "fsx": "Amazon FSx",
     "vpc": "Amazon Virtual Private Cloud",
 }
 
@@ -32,7 +33,8 @@ def _rows(call: Call) -> list[dict[str, Any]]:
     service = call.get("ServiceCode")
     if service not in _SERVICES:
         raise call.refuse("NoSuchResourceException", f"There are no quotas of {service!r} here")
-    known = {quota.code: quota.name for quota in load_quotas().vcpus if quota.service == service}
+    listed = (*load_quotas().vcpus, *load_quotas().regional)
+    known = {quota.code: quota.name for quota in listed if quota.service == service}
     interfaces = load_quotas().network_interfaces
     values = {code: _value(call.world, code) for code in known}
     if interfaces.service == service:
