@@ -106,7 +106,8 @@ def _section(stack: str, asked: argparse.Namespace) -> Section:
 def _planned(stack: str, preview: Path | None, *, offline: bool) -> Section:
     words = ["plan", stack, "--format", "markdown"]
     words += ["--offline"] if offline else []
-    words += ["--preview", str(preview)] if preview else []
+    # The engine was asked already, or could not answer: `muster plan` is not to ask it again.
+    words += ["--preview", str(preview)] if preview else ["--no-preview"]
     done = _run("muster", words, timeout_s=_PLAN_S)
     sys.stderr.write(done.stderr)
     status = done.rc if done.rc in _TITLES else _UNKNOWN
