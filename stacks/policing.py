@@ -84,8 +84,10 @@ def _stop(breaks: Sequence[Break]) -> None:
 async def _resource(args: pulumi.ResourceTransformationArgs) -> Resource:
     """Read a resource as the engine will see it."""
     kind = type(args.resource)
-    # A provider's SDK has a class of arguments beside each resource, which knows the wire's names.
-    typed = getattr(inspect.getmodule(kind), f"{kind.__name__}Args", None)
+    # A provider's SDK has a class of arguments beside each resource, which knows the wire's names;
+    # it is called InitArgs where a nested type has its name.
+    home, name = inspect.getmodule(kind), kind.__name__
+    typed = getattr(home, f"{name}InitArgs", None) or getattr(home, f"{name}Args", None)
     translate = args.resource.translate_input_property
     inputs: dict[str, Any] = dict(args.props)
     if typed is not None and not is_input_type(typed):

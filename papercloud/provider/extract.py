@@ -49,10 +49,16 @@ def _resource(token: str, objects: dict[str, Any]) -> dict[str, Any]:
     module_name, class_name = _classes()[token]
     module = importlib.import_module(module_name)
     cls = getattr(module, class_name)
-    # The package may export a nested type of the same name: the class's own module is meant.
-    args = getattr(inspect.getmodule(cls), f"{class_name}Args")
+    args = _args_class(cls, class_name)
     outputs = {name: _type(kind, objects) for name, kind in _types.resource_types(cls).items()}
     return {**_inputs(args, objects), "outputs": outputs}
+
+
+def _args_class(cls: type, class_name: str) -> type:
+    """The SDK says `InitArgs` where a nested type has the plain name."""
+    own = vars(inspect.getmodule(cls))
+    found: type = own.get(f"{class_name}InitArgs") or own[f"{class_name}Args"]
+    return found
 
 
 def _inputs(args: type, objects: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class NodeRole(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         place = args.place
         policies = load_aws_stack().managed_policies.node
-        role = service_role(place, place.name("node"), "ec2", policies, child)
+        role = service_role(place, place.name("node"), "ec2", policies, child).resource
         aws.iam.RolePolicy(
             place.name("node"),
             role=role.id,
@@ -54,9 +54,17 @@ class NodeRole(pulumi.ComponentResource):
         self.register_outputs({"profileArn": self.profile_arn})
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServiceRole:
+    """A role that a service of AWS takes; what needs its policies depends on them."""
+
+    resource: aws.iam.Role
+    policies: tuple[aws.iam.RolePolicyAttachment, ...]
+
+
 def service_role(
     place: Place, name: str, service: str, policies: Sequence[str], opts: pulumi.ResourceOptions
-) -> aws.iam.Role:
+) -> ServiceRole:
     """Make a role for a service of AWS, with policies of AWS by name."""
     trust = {
         "Effect": "Allow",
@@ -69,14 +77,16 @@ def service_role(
         tags=place.tagged(name),
         opts=opts,
     )
-    for policy in policies:
+    attached = (
         aws.iam.RolePolicyAttachment(
             f"{name}-{policy}",
             role=role.name,
             policy_arn=f"arn:aws:iam::aws:policy/{policy}",
             opts=opts,
         )
-    return role
+        for policy in policies
+    )
+    return ServiceRole(resource=role, policies=tuple(attached))
 
 
 def _statements(repositories: Sequence[str]) -> dict[str, object]:
@@ -101,16 +111,16 @@ def cloud_config(access: Access | None) -> str:
         keys = list(access.public_keys)
         content["ssh_authorized_keys"] = keys
         if access.user != "root":
-            content["users"] = ["default", _person(access.user, keys)]
+            content["users"] = ["default", _person(access.user, access.public_keys)]
     return "#cloud-config\n" + yaml.safe_dump(content, sort_keys=True, width=10_000)
 
 
-def _person(name: str, keys: list[str]) -> dict[str, object]:
+def _person(name: str, keys: Sequence[str]) -> dict[str, object]:
     return {
         "name": name,
         "sudo": "ALL=(ALL) NOPASSWD:ALL",
         "shell": "/bin/bash",
-        "ssh_authorized_keys": keys,
+        "ssh_authorized_keys": list(keys),
     }
 
 

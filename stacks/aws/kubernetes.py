@@ -11,7 +11,7 @@ import yaml
 from muster.catalog.aws_stack import load_aws_stack
 from muster.plan.aws.model import PoolPlan
 from muster.spec import Access, Kubernetes
-from stacks.aws.access import cloud_config, encoded, in_parts, service_role
+from stacks.aws.access import ServiceRole, cloud_config, encoded, in_parts, service_role
 from stacks.aws.capacity import bought, emptied_at
 from stacks.aws.compute import empty_at, placement
 from stacks.aws.network import Network
@@ -65,7 +65,7 @@ class Eks(pulumi.ComponentResource):
         name = place.stack
         return aws.eks.Cluster(
             name,
-            role_arn=role.arn,
+            role_arn=role.resource.arn,
             version=self._args.wish.version,
             access_config={"authentication_mode": "API"},
             vpc_config={
@@ -75,22 +75,26 @@ class Eks(pulumi.ComponentResource):
                 "endpoint_public_access": False,
             },
             tags=place.tagged(name),
-            opts=self._child,
+            opts=self._after(role),
         )
 
-    def _node_group(self, pool: PoolPlan, role: aws.iam.Role) -> None:
+    def _after(self, role: ServiceRole) -> pulumi.ResourceOptions:
+        """What takes a role is made after its policies, and deleted before them."""
+        return pulumi.ResourceOptions(parent=self, depends_on=role.policies)
+
+    def _node_group(self, pool: PoolPlan, role: ServiceRole) -> None:
         name = self._place.name(pool.name)
         template = new_template(name, self._template(pool), self)
         group = aws.eks.NodeGroup(
             name,
             cluster_name=self._cluster.name,
-            node_role_arn=role.arn,
+            node_role_arn=role.resource.arn,
             subnet_ids=[self._args.network.subnet_id],
             capacity_type=_CAPACITY.get(pool.capacity.buying, "ON_DEMAND"),
             launch_template={"id": template.id, "version": template.version},
             scaling_config={"min_size": 0, "max_size": pool.size, "desired_size": pool.size},
             tags=self._place.tagged(name, pool.name),
-            opts=self._child,
+            opts=self._after(role),
         )
         ends = emptied_at(pool)
         if ends is not None:

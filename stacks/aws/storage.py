@@ -84,9 +84,10 @@ class Storage(pulumi.ComponentResource):
         return pulumi.ResourceOptions(parent=self, retain_on_delete=True)
 
     def _made(self, system: FileSystemPlan) -> pulumi.Output[str]:
-        word = system.mount.strip("/").replace("/", "-")
+        # A point is in no mount, so /a/b and /a-b have two names.
+        word = system.mount.strip("/").replace("/", ".")
         about = f"file system {system.mount}"
-        group = new_group(self._place, word, about, self._args.vpc_id, self._child)
+        group = new_group(self._place, f"fs-{word}", about, self._args.vpc_id, self._child)
         self._let_mount(system, group)
         if system.kind == "efs":
             return self._efs(word, system, group)

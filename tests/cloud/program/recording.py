@@ -136,6 +136,10 @@ def run(
     """Run the program for a cluster; returns what it asked for, and its outputs where known."""
     recording = mocks or Recording()
     pulumi.runtime.set_mocks(recording, project="muster", stack=STACK, preview=preview)
+    # The root outlives the mocks, and would keep the police of every earlier run.
+    root = pulumi.runtime.get_root_resource()
+    if root is not None:
+        root._transformations = []
     pulumi.runtime.set_all_config({"aws:region": "us-east-2"}, [])
     from stacks import build_stack  # noqa: PLC0415 - the SDK is slow, and mocks must stand first
 
