@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muster.acceptance.rail_study import PairTest
+import numpy as np
+
+from muster.acceptance.pair_table import RailTests
 
 COUNTER = "wrong"
 PARTNERS_MIN = 2
@@ -18,20 +20,22 @@ PARTNERS_MIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Corruption:
-    """Nodes named as the source of wrong results, and pairs of which either may be."""
+    """Nodes named as the source of wrong results, and nodes of pairs of which either may be."""
 
-    guilty: frozenset[str]
-    suspects: frozenset[str]
+    guilty: frozenset[int]
+    suspects: frozenset[int]
 
 
-def find_corruption(tests: Iterable[PairTest]) -> Corruption:
+def find_corruption(rails: Iterable[RailTests]) -> Corruption:
     """Name nodes that had wrong results with several partners, the worst first."""
-    partners: dict[str, set[str]] = defaultdict(set)
-    for test in tests:
-        if test.counters.get(COUNTER, 0) > 0:
-            partners[test.a].add(test.b)
-            partners[test.b].add(test.a)
-    guilty: set[str] = set()
+    partners: dict[int, set[int]] = defaultdict(set)
+    for tests in rails:
+        counts = tests.counters.get(COUNTER)
+        if counts is not None:
+            row, column = np.nonzero(np.nan_to_num(counts) > 0)
+            for node, partner in zip(row, tests.seats.partner[row, column], strict=True):
+                partners[int(node)].add(int(partner))
+    guilty: set[int] = set()
     while partners:
         worst = max(partners, key=lambda node: len(partners[node]))
         if len(partners[worst]) < PARTNERS_MIN:

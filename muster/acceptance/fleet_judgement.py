@@ -28,7 +28,7 @@ class FleetEvidence:
 
 def weigh_fleet(studies: Studies, fabric: Fabric, policy: Policy) -> FleetEvidence:
     """Find rails that are low as a whole, and paths across leaves that are."""
-    silent = [rail for rail, study in studies.items() if not study.tests]
+    silent = [rail for rail, study in studies.items() if not study.classes]
     if silent:
         reason = "no test was valid: the test is broken, or nothing could be paired"
         component = _name("fleet", silent, studies)
@@ -58,9 +58,10 @@ def _rail_low(rail: int | None, studies: Studies, policy: Policy) -> str:
     if study.unsteady:
         return study.unsteady
     if study.throughput:
-        judged, low = study.throughput.effects.nodes, study.throughput.effects.low_nodes
-        if len(low) > LOW_SHARE_MAX * len(judged):
-            return f"{len(low)} of {len(judged)} nodes are low: no node is a measure for another"
+        effects = study.throughput.effects
+        judged, low = int((effects.nodes.tests > 0).sum()), int(effects.low_nodes.sum())
+        if low > LOW_SHARE_MAX * judged:
+            return f"{low} of {judged} nodes are low: no node is a measure for another"
     kind: Kind = "intra" if "intra" in study.classes else "cross"
     return _class_low(rail, kind, studies, policy)
 

@@ -3,39 +3,63 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
 
-from muster.acceptance.rail_study import PairTest
-from muster.acceptance.sequential import Judgement
+import numpy as np
+
+from muster.acceptance.locate_model import Kind
+from muster.acceptance.pair_table import RailTests
+from muster.acceptance.rail_study import KINDS, of_kind
 from muster.readiness import Verdict
 
 
-def judge_by_floor(
-    node: str, tests: Iterable[PairTest], floor_bps: Mapping[str, float] | None
-) -> Judgement:
-    """Compare a node's tests with the floor; a node that reached it with anyone is good.
+@dataclass(frozen=True, slots=True)
+class FloorJudgement:
+    """What the floor says of one node on one rail."""
 
-    One below it with everyone is at fault if a partner reached it with somebody else; if none did,
-    nobody can tell which of them is slow.
-    """
-    floors = floor_bps or {}
-    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for test in tests:
-        if test.kind in floors:
-            share = test.value / floors[test.kind]
-            shares[test.a][test.b].append(share)
-            shares[test.b][test.a].append(share)
-    if node not in shares:
-        reason = "too few peers to compare with, and no floor is known"
-        return Judgement(verdict=Verdict.UNTESTED, reason=reason)
-    best = {name: max(median(v) for v in met.values()) for name, met in shares.items()}
-    effect = min(best[node] - 1, 0.0)
-    n = sum(map(len, shares[node].values()))
-    if best[node] >= 1:
-        return Judgement(verdict=Verdict.ACCEPTED, n=n)
-    reason = f"at best {best[node]:.0%} of the floor in {n} tests"
-    if all(best[partner] >= 1 for partner in shares[node]):
-        return Judgement(verdict=Verdict.QUARANTINED, effect=effect, n=n, reason=reason)
-    reason += "; its partners are below too, so it cannot be told which of them is slow"
-    return Judgement(verdict=Verdict.SUSPECT, effect=effect, n=n, reason=reason)
+    verdict: Verdict
+    effect: float = 0.0
+    reason: str = ""
+
+
+class FloorJudge:
+    """Compares the tests of one rail with the floors of both kinds of pairs."""
+
+    def __init__(self, tests: RailTests, floor_bps: Mapping[str, float] | None) -> None:
+        self._shares: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for kind in KINDS:
+            floor = (floor_bps or {}).get(kind)
+            if floor:
+                self._collect(tests, kind, floor)
+        self._best = {
+            node: max(median(values) for values in met.values())
+            for node, met in self._shares.items()
+        }
+
+    def _collect(self, tests: RailTests, kind: Kind, floor: float) -> None:
+        row, column = np.nonzero(tests.valid & of_kind(tests, kind))
+        partner = tests.seats.partner[row, column].tolist()
+        speed = tests.speed[row, column].tolist()
+        for node, other, value in zip(row.tolist(), partner, speed, strict=True):
+            self._shares[node][other].append(value / floor)
+
+    def judge(self, node: int) -> FloorJudgement:
+        """Accept a node that reached the floor with anyone.
+
+        One below it with everyone is at fault if all its partners reached it with somebody else;
+        if one did not, nobody can tell which of them is slow.
+        """
+        if node not in self._best:
+            reason = "too few peers to compare with, and no floor is known"
+            return FloorJudgement(Verdict.UNTESTED, reason=reason)
+        best = self._best[node]
+        if best >= 1:
+            return FloorJudgement(Verdict.ACCEPTED)
+        n = sum(map(len, self._shares[node].values()))
+        reason = f"at best {best:.0%} of the floor in {n} tests"
+        if all(self._best[partner] >= 1 for partner in self._shares[node]):
+            return FloorJudgement(Verdict.QUARANTINED, best - 1, reason)
+        reason += "; its partners are below too, so it cannot be told which of them is slow"
+        return FloorJudgement(Verdict.SUSPECT, best - 1, reason)

@@ -2,101 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
+from functools import cached_property
 
-from muster.acceptance.corruption import Corruption, find_corruption
+import numpy as np
+
 from muster.acceptance.fleet_judgement import FleetEvidence, weigh_fleet
-from muster.acceptance.floor_judgement import judge_by_floor
-from muster.acceptance.locate_model import (
-    LeafVerdict,
-    LocateVerdict,
-    Measurement,
-    NodeVerdict,
-    Policy,
-)
-from muster.acceptance.rail_study import RailStudy
-from muster.acceptance.sequential import Judgement
-from muster.fabric.model import Fabric
+from muster.acceptance.floor_judgement import FloorJudge, FloorJudgement
+from muster.acceptance.locate_evidence import Evidence, uplinks
+from muster.acceptance.locate_model import LeafVerdict, LocateVerdict, Measurement, NodeVerdict
+from muster.acceptance.medians import Index, Values
+from muster.acceptance.sequential import ACCEPTED, GRAVITY, QUARANTINED, SUSPECT, UNTESTED
 from muster.readiness import Verdict
 
-GRAVITY = (Verdict.QUARANTINED, Verdict.SUSPECT, Verdict.UNTESTED, Verdict.ACCEPTED)
-"""The gravest verdict of its rails is the node's."""
 
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything that is known after some round."""
-
-    fabric: Fabric
-    policy: Policy
-    studies: Mapping[int | None, RailStudy]
-    judgements: Mapping[int | None, Mapping[str, Judgement]]
-
-    def corruption(self) -> Corruption:
-        """Return who delivered wrong results, on any rail."""
-        return find_corruption(test for study in self.studies.values() for test in study.tests)
-
-    def unsettled(self) -> list[str]:
-        """Return nodes that another test may settle, the most suspect first."""
-        corrupt = self.corruption()
-        weight = {
-            node: max(by_rail[node].llr for by_rail in self.judgements.values())
-            for node in self.fabric.nodes()
-            if node in corrupt.suspects
-            or any(not by_rail[node].settled for by_rail in self.judgements.values())
-        }
-        return sorted(weight, key=lambda node: -weight[node])
-
-    def good(self) -> list[str]:
-        """Return nodes against which others can be measured."""
-        corrupt = self.corruption()
-        return [
-            node
-            for node in self.fabric.nodes()
-            if node not in corrupt.guilty | corrupt.suspects
-            and all(j[node].verdict is Verdict.ACCEPTED for j in self.judgements.values())
-        ]
-
-    def low_leaves(self) -> set[str]:
-        """Return leaves with a low uplink on any rail."""
-        return {leaf for study in self.studies.values() for leaf in uplinks(study)}
-
-
-def uplinks(study: RailStudy) -> dict[str, str]:
-    """Return the low uplinks of a rail, each with the reason."""
-    found = {}
-    for name, counted in study.counters.items():
-        usual = study.counter_usual[name]
-        for leaf, effect in counted.effects.low_leaves.items():
-            found[leaf] = f"{name} across leaves: {usual - effect:.0f} per test, usual {usual:.0f}"
-    if study.throughput:
-        for leaf, effect in study.throughput.effects.low_leaves.items():
-            found[leaf] = f"{effect:+.1%} across leaves, while its nodes are fast inside the leaf"
-    return found
-
-
-def conclude(evidence: Evidence, *, rounds: tuple[tuple[Measurement, ...], ...]) -> LocateVerdict:
+def conclude(evidence: Evidence, rounds: tuple[tuple[Measurement, ...], ...]) -> LocateVerdict:
     """Give every node, every leaf at fault, and the fleet its verdict."""
-    fleet = weigh_fleet(evidence.studies, evidence.fabric, evidence.policy)
-    corrupt = evidence.corruption()
-    by_rail = {
-        rail: _on_rail(judged, evidence.studies[rail], evidence.policy)
-        if rail not in fleet.low_rails
-        else dict.fromkeys(judged, _not_judged(fleet))
-        for rail, judged in evidence.judgements.items()
-    }
-    measured = _rounds_measured(rounds)
-    nodes = {
-        node: _with_corruption(
-            node,
-            _node_verdict({r: j[node] for r, j in by_rail.items()}, rounds=measured[node]),
-            corrupt,
-        )
-        for node in evidence.fabric.nodes()
-    }
+    fleet = weigh_fleet(evidence.studies, evidence.table.fabric, evidence.policy)
+    nodes = _Conclusion(evidence, fleet).nodes()
     return LocateVerdict(
         nodes=nodes,
         leaves=_leaf_verdicts(evidence, fleet),
@@ -108,89 +32,128 @@ def conclude(evidence: Evidence, *, rounds: tuple[tuple[Measurement, ...], ...])
     )
 
 
-def _rounds_measured(rounds: tuple[tuple[Measurement, ...], ...]) -> Counter[str]:
-    """Count in how many rounds each node had a valid test."""
-    return Counter(
-        node
-        for measurements in rounds
-        for node in {n for m in measurements if m.valid for n in (m.pair.a, m.pair.b)}
-    )
+@dataclass(frozen=True)
+class _Conclusion:
+    """Joins what each rail says about a node."""
 
+    evidence: Evidence
+    fleet: FleetEvidence
 
-def _not_judged(fleet: FleetEvidence) -> Judgement:
-    """Accuse nobody where the whole rail is low; nor can anybody be called good."""
-    return Judgement(verdict=Verdict.UNTESTED, reason=fleet.verdict.reason)
+    @cached_property
+    def floor(self) -> dict[tuple[int, int], FloorJudgement]:
+        """What the floor says of nodes that peers cannot judge, by place of the rail and node."""
+        found = {}
+        for place, (rail, judged) in enumerate(self.evidence.judgements.items()):
+            wanted = np.flatnonzero(judged.by_floor).tolist()
+            if rail in self.fleet.low_rails or not wanted:
+                continue
+            judge = FloorJudge(self.evidence.studies[rail].tests, self.evidence.policy.floor_bps)
+            excused = self.evidence.lacking[rail]
+            found.update(
+                {(place, node): judge.judge(node) for node in wanted if node not in excused}
+            )
+        return found
 
+    @cached_property
+    def verdicts(self) -> Index:
+        """Places in `GRAVITY` by rail and node."""
+        found = self.evidence.verdicts.copy()
+        for place, rail in enumerate(self.evidence.judgements):
+            if rail in self.fleet.low_rails:
+                found[place] = UNTESTED
+        for (place, node), said in self.floor.items():
+            found[place, node] = GRAVITY.index(said.verdict)
+        return found
 
-def _on_rail(
-    judged: Mapping[str, Judgement], study: RailStudy, policy: Policy
-) -> dict[str, Judgement]:
-    """Turn to the floor for nodes that peers could not judge."""
-    return {
-        node: judge_by_floor(node, study.tests, policy.floor_bps)
-        if judgement.by_floor
-        else judgement
-        for node, judgement in judged.items()
-    }
+    @cached_property
+    def effects(self) -> Values:
+        """Deviation from the fleet's median by rail and node."""
+        found = np.stack([judged.effect for judged in self.evidence.judgements.values()])
+        for place, rail in enumerate(self.evidence.judgements):
+            if rail in self.fleet.low_rails:
+                found[place] = 0.0
+            found[place, list(self.evidence.lacking[rail])] = 0.0
+        for (place, node), said in self.floor.items():
+            found[place, node] = said.effect
+        return found
 
+    def nodes(self) -> dict[str, NodeVerdict]:
+        """Return the verdict of each node."""
+        table, corrupt = self.evidence.table, self.evidence.corruption
+        gravest = self.verdicts.min(axis=0).tolist()
+        effect = np.median(self.effects, axis=0).tolist()
+        weights = [judged.events.llr for judged in self.evidence.judgements.values()]
+        llr = np.stack(weights).max(axis=0).tolist()
+        rounds = (~np.isnan(table.speed)).any(axis=0).sum(axis=1).tolist()
+        found = {}
+        for node, name in enumerate(table.names):
+            if node in corrupt.guilty:
+                verdict, component, value = QUARANTINED, "node", effect[node]
+                reason = "wrong results with several partners"
+            elif node in corrupt.suspects and gravest[node] != QUARANTINED:
+                verdict, component, value = SUSPECT, "node", effect[node]
+                reason = "a wrong result; it cannot be told which of the two nodes"
+            else:
+                verdict, component, value, reason = gravest[node], "", effect[node], ""
+                if verdict != ACCEPTED:
+                    component, value, reason = self._accuse(node)
+            found[name] = NodeVerdict(
+                verdict=GRAVITY[verdict],
+                component=component,
+                effect=value,
+                rounds=rounds[node],
+                llr=llr[node],
+                reason=reason,
+            )
+        return found
 
-def _node_verdict(by_rail: Mapping[int | None, Judgement], *, rounds: int) -> NodeVerdict:
-    gravest = min((j.verdict for j in by_rail.values()), key=GRAVITY.index)
-    at_fault = [rail for rail, j in by_rail.items() if j.verdict is gravest]
-    accused = (Verdict.QUARANTINED, Verdict.SUSPECT)
-    if gravest is accused[0] and all(j.verdict in accused for j in by_rail.values()):
-        at_fault = list(by_rail)
-    worst = min((by_rail[rail] for rail in at_fault), key=lambda j: j.effect)
-    everywhere = len(at_fault) == len(by_rail)
-    names = "node" if everywhere else " ".join(f"rail:{rail}" for rail in at_fault)
-    return NodeVerdict(
-        verdict=gravest,
-        component=names if gravest is not Verdict.ACCEPTED else "",
-        effect=median(by_rail[rail].effect for rail in at_fault) if everywhere else worst.effect,
-        rounds=rounds,
-        llr=max(j.llr for j in by_rail.values()),
-        reason=worst.reason,
-    )
+    def _accuse(self, node: int) -> tuple[str, float, str]:
+        """Return what is at fault, by how much, and why, of a node that is not accepted."""
+        verdicts = self.verdicts[:, node]
+        at_fault = np.flatnonzero(verdicts == verdicts.min())
+        if verdicts.min() == QUARANTINED and verdicts.max() <= SUSPECT:
+            at_fault = np.arange(len(verdicts))
+        effects = self.effects[at_fault, node]
+        worst = int(at_fault[effects.argmin()])
+        rails = list(self.evidence.judgements)
+        if len(at_fault) == len(rails):
+            return "node", float(np.median(effects)), self._reason(worst, node)
+        names = " ".join(f"rail:{rails[place]}" for place in at_fault)
+        return names, float(effects.min()), self._reason(worst, node)
 
-
-def _with_corruption(node: str, verdict: NodeVerdict, corrupt: Corruption) -> NodeVerdict:
-    if node in corrupt.guilty:
-        found, reason = Verdict.QUARANTINED, "wrong results with several partners"
-    elif node in corrupt.suspects and verdict.verdict is not Verdict.QUARANTINED:
-        found, reason = Verdict.SUSPECT, "a wrong result; it cannot be told which of the two nodes"
-    else:
-        return verdict
-    return NodeVerdict(
-        verdict=found,
-        component="node",
-        effect=verdict.effect,
-        rounds=verdict.rounds,
-        llr=verdict.llr,
-        reason=reason,
-    )
+    def _reason(self, place: int, node: int) -> str:
+        rail = list(self.evidence.judgements)[place]
+        if rail in self.fleet.low_rails:
+            return self.fleet.verdict.reason
+        if node in self.evidence.lacking[rail]:
+            return self.evidence.lacking[rail][node]
+        if (place, node) in self.floor:
+            return self.floor[place, node].reason
+        return self.evidence.judgements[rail].reason(node)
 
 
 def _leaf_verdicts(evidence: Evidence, fleet: FleetEvidence) -> dict[str, LeafVerdict]:
-    found: dict[str, dict[int | None, str]] = {}
+    found: dict[int, dict[int | None, str]] = {}
     for rail, study in evidence.studies.items():
         if rail not in fleet.low_rails:
             for leaf, reason in uplinks(study).items():
                 found.setdefault(leaf, {})[rail] = reason
-    return {leaf: _leaf_verdict(leaf, by_rail, evidence) for leaf, by_rail in found.items()}
+    names = evidence.table.leaf_names
+    return {names[leaf]: _leaf_verdict(leaf, by_rail, evidence) for leaf, by_rail in found.items()}
 
 
-def _leaf_verdict(leaf: str, reasons: Mapping[int | None, str], evidence: Evidence) -> LeafVerdict:
+def _leaf_verdict(leaf: int, reasons: Mapping[int | None, str], evidence: Evidence) -> LeafVerdict:
     everywhere = len(reasons) == len(evidence.studies)
     effects = [
         study.throughput.effects.low_leaves.get(leaf, 0.0)
         for rail, study in evidence.studies.items()
         if rail in reasons and study.throughput
     ]
-    rails = tuple(r for r in reasons if r is not None) or tuple(range(evidence.fabric.rails))
+    rails = tuple(r for r in reasons if r is not None) or tuple(range(evidence.table.fabric.rails))
     names = "" if everywhere else "".join(f" rail:{rail}" for rail in rails)
     return LeafVerdict(
         verdict=Verdict.QUARANTINED,
-        component=f"leaf:{leaf}{names}",
+        component=f"leaf:{evidence.table.leaf_names[leaf]}{names}",
         rails=rails,
         effect=min(effects),
         reason="; ".join(dict.fromkeys(reasons.values())),

@@ -1,187 +1,173 @@
-"""Is a node that stood out on one rail really at fault? Evidence added up test by test. Pure.
+"""Who is really at fault of those that stood out? Evidence added up, rail by rail. Pure.
 
 A slow part shows in the median of a node's tests; a part that fails now and then shows only in how
-often single tests are low, which Wald's sequential test weighs.
+often single tests are low, which `low_events` weighs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log
-from statistics import median
 
-from muster.acceptance.effects import Effect, Limit, Sample
+import numpy as np
+
+from muster.acceptance.effects import Limit
 from muster.acceptance.locate_model import Policy
+from muster.acceptance.low_events import LowEvents, event_limit
+from muster.acceptance.medians import Index, Mask, Values, row_medians
 from muster.acceptance.rail_study import RailStudy, Study
 from muster.readiness import Verdict
 
-EVENT_RATE_RANGE = (0.005, 0.15)
-"""The fleet's own rate of low events is never taken as lower or higher than this."""
+GRAVITY = (Verdict.QUARANTINED, Verdict.SUSPECT, Verdict.UNTESTED, Verdict.ACCEPTED)
+"""The gravest verdict of its rails is the node's; arrays hold the place in this list."""
 
-EVENT_PRIOR = (1, 20)
-"""Low events and tests counted beside those seen: a small fleet cannot show a low rate."""
-
-OUTLIER_SHARE = 0.03
-"""So many of the nodes, and one at least, may fail now and then without setting the usual rate."""
-
-CLEARED_LLR = 2.0
-"""Evidence left after all confirming rounds that is too little to hold a node back: with one faulty
-node in a hundred, odds of 13 to 1 that it is good."""
-
-LOW_ROUNDS_MIN = 3
-"""Low events in fewer rounds may be one disturbance, however low they were."""
+QUARANTINED, SUSPECT, UNTESTED, ACCEPTED = range(len(GRAVITY))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
-    """What follows for one node on one rail."""
+class Stage:
+    """How far a campaign is."""
 
-    verdict: Verdict
-    settled: bool = True
+    screening: int
+    """Rounds from this number on are confirming ones."""
+    last: bool
+    """No further round will follow."""
+    rails: int = 1
+    """Rails that are judged one by one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgements:
+    """What follows for each node on one rail, by node number."""
+
+    verdict: Index
+    """Places in `GRAVITY`."""
+    settled: Mask
     """False where a further test could change the verdict."""
-    by_floor: bool = False
+    by_floor: Mask
     """Peers cannot judge the node; only a floor can."""
-    effect: float = 0.0
-    llr: float = 0.0
-    n: int = 0
-    reason: str = ""
+    effect: Values
+    slow: Mask
+    """Confirmed to be slow by the median, not by low events alone."""
+    events: LowEvents
+    by_counter: dict[int, str]
+    """Why a node is held back for what its tests counted."""
+
+    def reason(self, node: int) -> str:
+        """Say why a node is not accepted."""
+        if node in self.by_counter:
+            return self.by_counter[node]
+        effect, tests = self.effect[node], self.events.tests[node]
+        low = self.events.count[node]
+        figures = f"{effect:+.1%} against {tests} tests with good partners"
+        if self.slow[node]:
+            return f"slow: {figures}, confirmed"
+        if self.verdict[node] == QUARANTINED:
+            return f"low in {low} of {tests} tests with good partners, median {effect:+.1%}"
+        return f"stands out: {figures}, low in {low} of {tests}; not confirmed"
 
 
-def event_rate(study: Study, policy: Policy) -> float:
-    """Return the fleet's rate of low events among tests that nothing explains.
-
-    The nodes with the most low events are left out, so that a node which fails now and then does
-    not pass for what is usual.
-    """
-    limit = _event_limit(study, policy)
-    by_node = {
-        node: study.explainer.clean(node, study.effects)
-        for node in study.explainer.tests
-        if node not in study.effects.low_nodes
+def judge_rails(
+    studies: Mapping[int | None, RailStudy], *, policy: Policy, stage: Stage
+) -> dict[int | None, Judgements]:
+    """Judge all nodes on all rails, and those that fail on most rails at once."""
+    alarm = policy.false_alarm / stage.rails
+    found = {
+        rail: _judge_rail(study, policy=policy, stage=stage, alarm=alarm)
+        for rail, study in studies.items()
     }
-    low = {node: sum(t.deviation < -limit for t in tests) for node, tests in by_node.items()}
-    ranked = sorted(by_node, key=lambda node: -low[node])
-    outliers = set(ranked[: max(1, int(OUTLIER_SHARE * len(ranked)))])
-    usual = [
-        test.deviation < -limit
-        for node in ranked
-        if node not in outliers
-        for test in by_node[node]
-        if test.partner(node) not in outliers
-    ]
-    lows, tests = EVENT_PRIOR
-    least, most = EVENT_RATE_RANGE
-    return min(max((sum(usual) + lows) / (len(usual) + tests), least), most)
+    judged = [one for one in found.values() if not one.by_floor.all()]
+    if len(judged) > 1:
+        _judge_together(judged, policy=policy, stage=stage, alarm=alarm)
+    return found
 
 
-def judge(
-    node: str, rail: RailStudy, *, usual_rate: float, policy: Policy, screening: int
-) -> Judgement:
-    """Judge one node on one rail; rounds from `screening` on are confirming ones."""
-    study = rail.throughput
-    effect = study.effects.nodes.get(node) if study else None
-    if study is None or effect is None:
-        return Judgement(verdict=Verdict.UNTESTED, by_floor=True)
-    by_counter = _judge_counters(node, rail, policy=policy, screening=screening)
-    by_speed = _judge_speed(
-        node, study, effect, usual_rate=usual_rate, policy=policy, screening=screening
-    )
-    if by_counter and by_speed.verdict is not Verdict.QUARANTINED:
-        verdict, settled, reason = by_counter
-        return Judgement(
-            verdict=verdict,
-            settled=settled,
-            effect=effect.value,
-            llr=by_speed.llr,
-            n=effect.tests,
-            reason=reason,
+def _judge_rail(rail: RailStudy, *, policy: Policy, stage: Stage, alarm: float) -> Judgements:
+    if rail.throughput is None:
+        every = np.ones(len(rail.tests.seats.leaf), dtype=bool)
+        none = np.zeros_like(rail.tests.seats.asked)
+        return Judgements(
+            verdict=np.full(len(every), UNTESTED),
+            settled=every,
+            by_floor=every,
+            effect=np.zeros(len(every)),
+            slow=~every,
+            events=LowEvents.weigh(none, none, rail.tests.seats.partner, policy),
+            by_counter={},
         )
-    return by_speed
+    judged = _judge_speed(rail.throughput, policy=policy, stage=stage, alarm=alarm)
+    _judge_counters(judged, rail, policy=policy, stage=stage)
+    return judged
 
 
-def _judge_speed(
-    node: str,
-    study: Study,
-    effect: Effect,
-    *,
-    usual_rate: float,
-    policy: Policy,
-    screening: int,
-) -> Judgement:
+def _judge_speed(study: Study, *, policy: Policy, stage: Stage, alarm: float) -> Judgements:
     explainer, found = study.explainer, study.effects
-    tests = explainer.clean(node, found)
-    confirming = [test for test in tests if test.round >= screening]
-    event = _event_limit(study, policy)
-    low = [test for test in tests if test.deviation < -event]
-    llr = _llr(len(low), len(tests), usual_rate, policy)
-    slow = node in found.low_nodes
-    watched = Limit(sigmas=policy.watch_sigmas, least=policy.watch_fraction)
-    standing_out = effect.value < -watched.at(explainer.sigma, effect.partners) or llr > (
-        CLEARED_LLR if len(confirming) >= policy.confirm_rounds else 0
+    clean = explainer.clean(found)
+    low = clean & _below(explainer.deviation, event_limit(explainer.sigma, policy))
+    events = LowEvents.weigh(low, clean, explainer.seats.partner, policy, apart=found.low_nodes)
+    middle, confirming = row_medians(
+        explainer.deviation[:, stage.screening :], clean[:, stage.screening :]
     )
-    enough = len(confirming) >= policy.confirm_tests_min
-    slow_again = enough and _median(confirming) < -explainer.node_limit.at(
-        explainer.sigma, len(confirming)
+    enough = confirming >= policy.confirm_tests_min
+    confirmed = _below(middle, explainer.node_limit.at(explainer.sigma, confirming))
+    slow = found.low_nodes & enough & confirmed
+    often = enough & events.proved(screening=stage.screening, alarm=alarm, last=stage.last)
+    cleared = confirming >= (policy.confirm_tests_min if stage.last else policy.confirm_rounds)
+    stands_out = events.stands_out(cleared, stage.rails)
+    watch = Limit(sigmas=policy.watch_sigmas, least=policy.watch_fraction)
+    below = _below(found.nodes.value, watch.at(explainer.sigma, found.nodes.partners))
+    # What stood out was picked for it: only tests made since then can say that it still does.
+    still = found.low_nodes | _below(middle, watch.at(explainer.sigma, confirming))
+    stands_out |= below & (~cleared | still)
+    by_floor = found.nodes.tests == 0
+    verdict = np.select(
+        [by_floor, slow | often, stands_out], [UNTESTED, QUARANTINED, SUSPECT], ACCEPTED
     )
-    often_low = (
-        llr > log((1 - policy.miss) / policy.false_alarm)
-        and len({test.round for test in low}) >= LOW_ROUNDS_MIN
-        and any(test.deviation < -event for test in confirming)
-    )
-    figures = f"{effect.value:+.1%} against {effect.tests} tests with good partners"
-    if slow and slow_again:
-        return _judgement(Verdict.QUARANTINED, effect, llr, f"slow: {figures}, confirmed")
-    if enough and often_low:
-        reason = f"low in {len(low)} of {len(tests)} tests with good partners, median {figures}"
-        return _judgement(Verdict.QUARANTINED, effect, llr, reason)
-    if not standing_out:
-        return _judgement(Verdict.ACCEPTED, effect, llr, "")
-    reason = f"stands out: {figures}, low in {len(low)} of {len(tests)}; not confirmed"
-    return _judgement(Verdict.SUSPECT, effect, llr, reason, settled=False)
-
-
-def _judge_counters(
-    node: str, rail: RailStudy, *, policy: Policy, screening: int
-) -> tuple[Verdict, bool, str] | None:
-    for name, study in rail.counters.items():
-        effect = study.effects.nodes.get(node)
-        slow_anyway = rail.throughput and node in rail.throughput.effects.low_nodes
-        if effect is None or slow_anyway or node not in study.effects.low_nodes:
-            continue
-        usual = rail.counter_usual[name]
-        reason = f"{name}: {usual - effect.value:.0f} per test, peers {usual:.0f}"
-        tests = study.explainer.clean(node, study.effects)
-        confirming = [test for test in tests if test.round >= screening]
-        limit = study.explainer.node_limit.at(study.explainer.sigma, len(confirming))
-        if len(confirming) >= policy.confirm_tests_min and _median(confirming) < -limit:
-            return Verdict.QUARANTINED, True, f"{reason}, confirmed"
-        return Verdict.SUSPECT, False, f"{reason}; not confirmed"
-    return None
-
-
-def _judgement(
-    verdict: Verdict, effect: Effect, llr: float, reason: str, *, settled: bool = True
-) -> Judgement:
-    return Judgement(
+    return Judgements(
         verdict=verdict,
-        settled=settled,
-        effect=effect.value,
-        llr=llr,
-        n=effect.tests,
-        reason=reason,
+        settled=verdict != SUSPECT,
+        by_floor=by_floor,
+        effect=np.where(by_floor, 0.0, found.nodes.value),
+        slow=slow,
+        events=events,
+        by_counter={},
     )
 
 
-def _event_limit(study: Study, policy: Policy) -> float:
-    return max(policy.event_sigmas * study.explainer.sigma, policy.event_fraction)
+def _judge_together(rails: list[Judgements], *, policy: Policy, stage: Stage, alarm: float) -> None:
+    """Name nodes of which most rails were low in the same rounds: that is the node, not luck."""
+    events = LowEvents.together([judged.events for judged in rails], policy)
+    confirming = events.clean[:, stage.screening :].sum(axis=1)
+    often = confirming >= policy.confirm_tests_min
+    often &= events.proved(screening=stage.screening, alarm=alarm, last=stage.last)
+    for judged in rails:
+        named = often & ~judged.by_floor & (judged.events.count > 0)
+        judged.verdict[named] = QUARANTINED
+        judged.settled[named] = True
 
 
-def _llr(low: int, tests: int, usual_rate: float, policy: Policy) -> float:
-    """Weigh low events of a faulty node against those of any node."""
-    faulty = policy.faulty_event_rate
-    gain, loss = log(faulty / usual_rate), log((1 - faulty) / (1 - usual_rate))
-    return low * gain + (tests - low) * loss
+def _judge_counters(judged: Judgements, rail: RailStudy, *, policy: Policy, stage: Stage) -> None:
+    """Hold back who lost more than peers do, unless it is at fault for its speed anyway."""
+    for name, study in rail.counters.items():
+        effects, deviation = study.effects, study.explainer.deviation
+        slow_anyway = rail.throughput.effects.low_nodes if rail.throughput else False
+        high = effects.low_nodes & ~slow_anyway & (effects.nodes.tests > 0) & ~judged.by_floor
+        high &= judged.verdict != QUARANTINED
+        clean = study.explainer.clean(effects)
+        middle, count = row_medians(deviation[:, stage.screening :], clean[:, stage.screening :])
+        limit = study.explainer.node_limit.at(study.explainer.sigma, count)
+        confirmed = (count >= policy.confirm_tests_min) & _below(middle, limit)
+        usual = rail.counter_usual[name]
+        for node in np.flatnonzero(high).tolist():
+            seen = usual - effects.nodes.value[node]
+            said = ", confirmed" if confirmed[node] else "; not confirmed"
+            judged.by_counter[node] = f"{name}: {seen:.0f} per test, peers {usual:.0f}{said}"
+            judged.verdict[node] = QUARANTINED if confirmed[node] else SUSPECT
+            judged.settled[node] = bool(confirmed[node])
 
 
-def _median(samples: list[Sample]) -> float:
-    return median(sample.deviation for sample in samples)
+def _below(values: Values, limit: float | Values) -> Mask:
+    """Return what is lower than minus the limit; nan is not."""
+    with np.errstate(invalid="ignore"):
+        below: Mask = values < -limit
+    return below

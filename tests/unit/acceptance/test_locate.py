@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import pytest
@@ -210,3 +211,52 @@ def test_a_single_wrong_result_leaves_both_nodes_suspect() -> None:
     verdict = locate(LAB, once)
     assert not_accepted(verdict) == {"n0": ("suspect", "node"), "n1": ("suspect", "node")}
     assert verdict.rounds == 8 + Policy().confirm_rounds
+
+
+def foreign_load(place: Fabric, *, rounds: tuple[int, ...], seed: int) -> dict[Any, float]:
+    """Three quarters of the nodes lose 10 to 40 % in some rounds: something else ran then."""
+    chance = Random(seed)  # noqa: S311 - a simulation, not a secret
+    names = place.nodes()
+    return {
+        (name, number): chance.uniform(0.6, 0.9)
+        for number in rounds
+        for name in chance.sample(names, 3 * len(names) // 4)
+    }
+
+
+@pytest.mark.parametrize("place", [LAB, fabric(4, 4, 4, 4, rails=1)], ids=["lab", "sixteen"])
+@pytest.mark.parametrize("policy", [Policy(), Policy(intra_rounds=2, cross_rounds=2)])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_round_that_is_slow_for_most_is_the_rounds_fault(
+    place: Fabric, policy: Policy, number: int
+) -> None:
+    for seed in range(10):
+        slow = foreign_load(place, rounds=(number,), seed=seed)
+        verdict = run(place, seed, policy, slow_rounds=slow, **LIVELY)
+        assert not_accepted(verdict) == {}, seed
+        assert verdict.leaves == {}, seed
+
+
+def test_a_slow_confirming_round_clears_nobody_and_accuses_nobody_else() -> None:
+    for seed in SEEDS:
+        slow = foreign_load(LAB, rounds=(8, 9), seed=seed)
+        verdict = run(LAB, seed, nodes={"n6": 0.8}, slow_rounds=slow, **LIVELY)
+        assert not_accepted(verdict) == {"n6": ("quarantined", "node")}, seed
+
+
+def test_a_slow_node_is_named_though_another_load_runs_in_two_rounds() -> None:
+    place = fabric(4, 4, 4, 4, rails=1)
+    for seed in SEEDS:
+        slow = foreign_load(place, rounds=(1, 6), seed=seed)
+        verdict = run(place, seed, nodes={"n6": 0.85}, slow_rounds=slow, **LIVELY)
+        assert not_accepted(verdict) == {"n6": ("quarantined", "node")}, seed
+        assert verdict.rounds <= 16, seed
+
+
+def test_a_node_that_fails_on_all_rails_now_and_then_is_named_as_node() -> None:
+    place, caught = fabric(8, 8, 8, 8, rails=4), 0
+    for seed in range(10):
+        verdict = run(place, seed, intermittent={"n9": (0.4, 0.7)}, transient_rate=0.01, **LIVELY)
+        found = {k: v for k, v in not_accepted(verdict).items() if v[0] == "quarantined"}
+        caught += found == {"n9": ("quarantined", "node")}
+    assert caught >= 9, "seeds 0 to 9"

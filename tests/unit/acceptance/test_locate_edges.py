@@ -152,7 +152,7 @@ def test_a_slow_node_is_named_on_a_single_leaf_of_odd_size() -> None:
     for seed in SEEDS:
         verdict = run(fabric(7), seed, rails={("n4", 0): 0.8}, **LIVELY)
         assert not_accepted(verdict) == {"n4": ("quarantined", "rail:0")}, seed
-        assert verdict.rounds == 10, seed
+        assert verdict.rounds <= 16, seed
 
 
 def test_a_node_that_is_in_all_tests_across_leaves_needs_a_floor() -> None:

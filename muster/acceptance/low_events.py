@@ -1,0 +1,160 @@
+"""How often is a single test of a node low, and could that be luck? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import comb, log
+from typing import Self
+
+import numpy as np
+
+from muster.acceptance.locate_model import Policy
+from muster.acceptance.medians import Index, Mask, Values
+
+RATE_RANGE = (0.005, 0.15)
+"""The fleet's own rate of low events is never taken as lower or higher than this."""
+
+PRIOR = (1, 20)
+"""Low events and tests counted beside those seen: a small fleet cannot show a low rate."""
+
+FAULTY_SHARE = 0.01
+FAULTY_SHARE_MAX = 0.2
+"""Between these lies the share of nodes that fail now and then."""
+
+RATE_PASSES = 6
+ODDS_MAX = 50.0
+"""Log odds from which on a node is faulty beyond doubt; more would overflow."""
+
+CLEARED_LLR = 2.5
+"""Evidence left after all confirming rounds that is too little to hold a node back: with one faulty
+node in a hundred, odds of 8 to 1 that it is good."""
+
+WATCHED_LLR = -1.0
+"""A node with a low event is measured on until its evidence has fallen so far."""
+
+ROUNDS_MIN = 3
+"""Low events in fewer rounds may be one disturbance, however low they were."""
+
+RAILS_SHARE = 0.5
+"""Share of a node's rails that are low in a round in which the node itself fails."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LowEvents:
+    """Tests by node and round: those that count, and those of them that were low."""
+
+    low: Mask
+    clean: Mask
+    partner: Index
+    count: Index
+    """Low events of each node."""
+    tests: Index
+    llr: Values
+    """Weight of the evidence for a fault (log likelihood ratio of Wald's sequential test)."""
+    rate: float
+    """The fleet's usual rate of low events."""
+    policy: Policy
+
+    @classmethod
+    def weigh(
+        cls,
+        low: Mask,
+        clean: Mask,
+        partner: Index,
+        policy: Policy,
+        *,
+        apart: Mask | None = None,
+    ) -> Self:
+        """Weigh each node's low events against the fleet's rate, learned without those `apart`."""
+        rate = _usual_rate(low, clean, partner, policy.faulty_event_rate, apart)
+        count, tests = low.sum(axis=1), clean.sum(axis=1)
+        return cls(
+            low=low,
+            clean=clean,
+            partner=partner,
+            count=count,
+            tests=tests,
+            llr=_llr(count, tests, rate, policy.faulty_event_rate),
+            rate=rate,
+            policy=policy,
+        )
+
+    @classmethod
+    def together(cls, rails: Sequence[LowEvents], policy: Policy) -> Self:
+        """Take the rounds in which several rails of a node, and at least half, were low."""
+        clean = np.sum([one.clean for one in rails], axis=0)
+        low = np.sum([one.low for one in rails], axis=0)
+        joint = (low > 1) & (low >= RAILS_SHARE * clean)
+        return cls.weigh(joint, clean > 0, rails[0].partner, policy)
+
+    def proved(self, *, screening: int, alarm: float, last: bool) -> Mask:
+        """Return nodes that fail too often for luck, and did so again in a confirming round.
+
+        After the last round the count itself decides, before that Wald's bound.
+        """
+        found = self.llr > log((1 - self.policy.miss) / alarm)
+        if last:
+            found |= self.count >= _least_unusual(self.tests, self.rate, alarm)
+        again = self.low[:, screening:].any(axis=1)
+        return found & (self.count >= ROUNDS_MIN) & again
+
+    def stands_out(self, cleared: Mask, rails: int) -> Mask:
+        """Return nodes whose low events ask for more tests, or hold them back after enough.
+
+        With several `rails` a good one has as many times the chance to look bad.
+        """
+        enough = CLEARED_LLR + log(rails)
+        return (self.count > 0) & (self.llr > np.where(cleared, enough, WATCHED_LLR))
+
+
+def event_limit(sigma: float, policy: Policy) -> float:
+    """Return by how much a test must be lower than usual to be a low event."""
+    return max(policy.event_sigmas * sigma, policy.event_fraction)
+
+
+def _usual_rate(low: Mask, clean: Mask, partner: Index, faulty: float, apart: Mask | None) -> float:
+    """Learn good nodes' rate of low events, while faulty nodes are told apart by theirs.
+
+    Two kinds of nodes, and how sure it is that a node is good, are estimated in turn; a test counts
+    as far as both of its nodes are good.
+    """
+    count, tests = low.sum(axis=1), clean.sum(axis=1)
+    good = np.ones(len(low)) if apart is None else np.where(apart, 0.0, 1.0)
+    candidate, share = good > 0, FAULTY_SHARE
+    if not candidate.any():
+        return RATE_RANGE[1]
+    lows, extra = PRIOR
+    rate = RATE_RANGE[1]
+    for _ in range(RATE_PASSES):
+        weight = good[:, np.newaxis] * good[partner]
+        rate = float(((weight * low).sum() + lows) / ((weight * clean).sum() + extra))
+        rate = min(max(rate, RATE_RANGE[0]), RATE_RANGE[1])
+        odds = log(share / (1 - share)) + _llr(count, tests, rate, faulty)
+        good = np.where(candidate, 1 / (1 + np.exp(np.minimum(odds, ODDS_MAX))), 0.0)
+        share = min(max(1 - float(good[candidate].mean()), FAULTY_SHARE), FAULTY_SHARE_MAX)
+    return rate
+
+
+def _llr(count: Index, tests: Index, rate: float, faulty: float) -> Values:
+    """Weigh low events of a faulty node against those of any node."""
+    gain, loss = log(faulty / rate), log((1 - faulty) / (1 - rate))
+    return count * gain + (tests - count) * loss
+
+
+def _least_unusual(tests: Index, rate: float, alarm: float) -> Index:
+    """Return for each node so many low events as a good one has with less chance than `alarm`."""
+    numbers, place = np.unique(tests, return_inverse=True)
+    least = np.array([_unusual(int(n), rate, alarm) for n in numbers], dtype=np.int64)
+    return least[place]
+
+
+@cache
+def _unusual(tests: int, rate: float, alarm: float) -> int:
+    tail = 1.0
+    for low in range(tests + 1):
+        if tail < alarm:
+            return low
+        tail -= comb(tests, low) * rate**low * (1 - rate) ** (tests - low)
+    return tests + 1
