@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from muster.cloud.clients import Clients
 from muster.cloud.gateway import AwsGateway, Gateway
@@ -41,7 +42,7 @@ def call(gateway: Gateway, service: str, operation: str, **parameters: Any) -> I
     """
     try:
         yield from gateway.pages(service, operation, parameters)
-    except (ClientError, BotoCoreError) as error:
+    except (ClientError, BotoCoreError, ResponseParserError) as error:
         said = unread(error, service, operation)
         code = code_of(error) if isinstance(error, ClientError) else ""
         raise CloudError(said.why, where=gateway.region, hint=said.do, code=code) from error

@@ -26,6 +26,7 @@ from muster.provider.handler import Handler, InitFailedError, Properties
 from muster.runstore import RunStore
 
 _WAIT_VARIABLE = "MUSTER_LAUNCH_WAIT_S"
+_NEXT = "what runs is kept, and the groups go on trying: run `muster up` again, or lower count"
 
 
 class AwsFleetHandler(Handler):
@@ -102,7 +103,7 @@ class AwsFleetHandler(Handler):
         state = {**inputs, **_outputs(wish, found, catalog, known_hosts)}
         reasons = found.short(wish)
         if reasons:
-            raise InitFailedError(wish.stack, state, reasons)
+            raise InitFailedError(wish.stack, state, [*reasons, _NEXT])
         return state
 
 
