@@ -8,10 +8,13 @@ import pulumi
 import pulumi_aws as aws
 
 from muster.catalog.quotas import load_quotas
+from muster.errors import UsageError
 from muster.plan.aws.model import NetworkPlan
+from stacks.aws.existing import look
 from stacks.aws.place import Place
 from stacks.aws.traffic import Group, Ports, let_flow, let_in, let_out, new_group
 
+_WHERE = "muster:cluster.network"
 _HTTPS = Ports(protocol="tcp", first=443, last=443)
 _SSH = Ports(protocol="tcp", first=22, last=22)
 
@@ -59,15 +62,12 @@ class Network(pulumi.ComponentResource):
 
     def _existing_subnet(self, subnet_id: str) -> pulumi.Output[str]:
         """Look at the subnet: nodes, reservation and file systems must be in the zone named."""
-        found = aws.ec2.get_subnet_output(id=subnet_id, opts=pulumi.InvokeOptions(parent=self))
+        where = f"{_WHERE}.subnetId"
+        found = look(aws.ec2.get_subnet, f"subnet {subnet_id}", where, self, id=subnet_id)
         zone_id, vpc_id = self._plan.zone_id, self._plan.vpc_id
-
-        def checked(at: list[str]) -> str:
-            _refuse(subnet_id, "zone", at[0], zone_id, "zoneId")
-            _refuse(subnet_id, "VPC", at[1], vpc_id or at[1], "vpcId")
-            return subnet_id
-
-        return pulumi.Output.all(found.availability_zone_id, found.vpc_id).apply(checked)
+        _refuse(subnet_id, "zone", found.availability_zone_id, zone_id, "zoneId")
+        _refuse(subnet_id, "VPC", found.vpc_id, vpc_id or found.vpc_id, "vpcId")
+        return pulumi.Output.from_input(subnet_id)
 
     def _subnet(self) -> pulumi.Output[str]:
         """Make the private subnet with its routes: S3 directly, the rest as the plan says."""
@@ -87,7 +87,7 @@ class Network(pulumi.ComponentResource):
         made: pulumi.Output[str] = subnet.id
         return made
 
-    def _new_subnet(self, word: str, cidr: str, zone_id: pulumi.Input[str] = "") -> aws.ec2.Subnet:
+    def _new_subnet(self, word: str, cidr: str, zone_id: str = "") -> aws.ec2.Subnet:
         name = self._place.name(word)
         return aws.ec2.Subnet(
             name,
@@ -139,11 +139,11 @@ class Network(pulumi.ComponentResource):
     def _gateway(self) -> pulumi.Output[str]:
         """Make the way to the internet; an existing VPC has one already, and cannot have two."""
         if self._plan.vpc_id:
-            found: pulumi.Output[str] = aws.ec2.get_internet_gateway_output(
-                filters=[{"name": "attachment.vpc-id", "values": [self._plan.vpc_id]}],
-                opts=pulumi.InvokeOptions(parent=self),
-            ).internet_gateway_id
-            return found
+            of_vpc = [{"name": "attachment.vpc-id", "values": [self._plan.vpc_id]}]
+            what = f"the internet gateway of {self._plan.vpc_id}"
+            where = f"{_WHERE}.vpcId"
+            found = look(aws.ec2.get_internet_gateway, what, where, self, filters=of_vpc)
+            return pulumi.Output.from_input(str(found.internet_gateway_id))
         name = self._place.name("internet")
         gateway = aws.ec2.InternetGateway(
             name, vpc_id=self.vpc_id, tags=self._place.tagged(name), opts=self._child
@@ -155,15 +155,20 @@ class Network(pulumi.ComponentResource):
         """Make the subnet in a second zone that EKS wants for its own interfaces."""
         if self._plan.control_cidr is None:
             return None
-        zones = aws.get_availability_zones_output(
+        zones = look(
+            aws.get_availability_zones,
+            "the region's zones",
+            f"{_WHERE}.zoneId",
+            self,
             state="available",
             exclude_zone_ids=[self._plan.zone_id],
             filters=[{"name": "zone-type", "values": ["availability-zone"]}],
-            opts=pulumi.InvokeOptions(parent=self),
         )
-        # By id, so that a zone that AWS lists anew does not move the subnet to another.
-        second = zones.zone_ids.apply(min)
-        subnet = self._new_subnet("control", self._plan.control_cidr, second)
+        if not zones.zone_ids:
+            what = f"the region has no zone beside {self._plan.zone_id}, and EKS needs two"
+            raise UsageError(what, where=f"{_WHERE}.zoneId", hint="Use another region.")
+        # The first by its id, whatever order AWS answers in: another zone is another subnet.
+        subnet = self._new_subnet("control", self._plan.control_cidr, min(zones.zone_ids))
         made: pulumi.Output[str] = subnet.id
         return made
 
@@ -198,5 +203,6 @@ class Network(pulumi.ComponentResource):
 
 def _refuse(subnet: str, kind: str, found: str, wanted: str, key: str) -> None:
     if found != wanted:
-        what = f"muster:cluster.network.{key}: {subnet} is in {kind} {found}, not {wanted}."
-        raise pulumi.RunError(f"{what} Name the {kind} that the subnet is in, or another subnet.")
+        hint = f"Name the {kind} that the subnet is in, or another subnet."
+        what = f"{subnet} is in {kind} {found}, not {wanted}"
+        raise UsageError(what, where=f"{_WHERE}.{key}", hint=hint)

@@ -12,6 +12,7 @@ import pulumi_aws as aws
 from muster.catalog.aws_stack import load_aws_stack
 from muster.errors import UsageError
 from muster.plan.aws.model import Interface
+from stacks.aws.existing import look
 from stacks.aws.place import Place
 
 _TAGGED = ("instance", "volume", "network-interface")
@@ -102,10 +103,8 @@ def _interface(one: Interface, args: TemplateArgs) -> dict[str, Any]:
 
 def _root_disk(image: str, gib: int, parent: pulumi.Resource) -> dict[str, Any]:
     """Return the root disk, under the image's own name for it: else it would be a second disk."""
-    found = aws.ec2.get_ami_output(
-        filters=[{"name": "image-id", "values": [image]}],
-        opts=pulumi.InvokeOptions(parent=parent),
-    )
+    by_id = [{"name": "image-id", "values": [image]}]
+    found = look(aws.ec2.get_ami, f"image {image}", "muster:cluster.image", parent, filters=by_id)
     disk = {
         "volume_type": load_aws_stack().root_disk.kind,
         "volume_size": gib,

@@ -59,6 +59,8 @@ class Recording(pulumi.runtime.Mocks):
 
     zone_id: str = "use2-az1"
     vpc_id: str = "vpc-0123456789abcdef0"
+    missing: set[str] = field(default_factory=set)
+    """Questions that find nothing."""
     resources: list[Asked] = field(default_factory=list)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -83,6 +85,8 @@ class Recording(pulumi.runtime.Mocks):
     ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         """Answer a question about what exists."""
         self.calls.append((args.token, _plain(args.args)))
+        if args.token in self.missing:
+            return {}, [("", "no matching thing was found")]
         subnet = {"availabilityZoneId": self.zone_id, "vpcId": self.vpc_id}
         return {**_ANSWERS, "aws:ec2/getSubnet:getSubnet": subnet}[args.token], []
 

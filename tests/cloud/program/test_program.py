@@ -8,7 +8,6 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-import pulumi
 import pytest
 import yaml
 
@@ -185,9 +184,15 @@ def test_an_existing_subnet_is_used_as_it_is() -> None:
 def test_a_subnet_elsewhere_stops_the_program_with_the_key_that_is_wrong(
     mocks: Recording, key: str
 ) -> None:
-    with pytest.raises(pulumi.RunError, match=f"muster:cluster.network.{key}: subnet-0123"):
+    with pytest.raises(UsageError, match=f"muster:cluster.network.{key}: subnet-0123"):
         run(cluster(network=OWN_SUBNET), mocks=mocks)
     assert not mocks.of("Group")
+
+
+def test_an_image_that_is_not_there_stops_the_program_with_one_line() -> None:
+    mocks = Recording(missing={"aws:ec2/getAmi:getAmi"})
+    with pytest.raises(UsageError, match=r"muster:cluster.image: image ami-.* Check the id"):
+        run(cluster(), mocks=mocks)
 
 
 def test_a_new_subnet_in_an_existing_vpc_uses_the_gateway_that_is_there() -> None:
