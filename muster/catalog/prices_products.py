@@ -165,9 +165,10 @@ class _Product:
         except ValueError as error:
             message = "no publicationDate"
             raise _FormError(message) from error
+        attributes = _mapping(product.get("attributes"), "attributes")
         return cls(
             sku=str(product.get("sku")),
-            attributes=_mapping(product.get("attributes"), "attributes"),
+            attributes={"productFamily": str(product.get("productFamily", "")), **attributes},
             published=published,
             terms=_mapping(
                 _mapping(document.get("terms", {}), "terms").get("OnDemand", {}), "terms"

@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.catalog import Catalog
 from muster.findings import Outcome
-from muster.plan.price import instance_price
+from muster.plan.price import UnitPrice, instance_price
 from muster.spec import ClusterSpec
 
 _LIVE = {"active": Outcome.PASS, "scheduled": Outcome.PASS, "pending": Outcome.PASS}
@@ -81,12 +81,14 @@ def holding(named: Named, row: Mapping[str, Any], catalog: Catalog) -> Holding:
     block = row.get("ReservationType") == "capacity-block"
     kind, zone = str(row.get("InstanceType", "")), str(row.get("AvailabilityZoneId", ""))
     free = _count(row.get("AvailableInstanceCount"))
-    outcome = Outcome.FAIL if state in _GONE else _LIVE.get(state, Outcome.UNKNOWN)
+    billed = not block and state == "active"
+    price = _price(catalog, kind, zone) if billed else None
+    each = price.usd_per_hour if price else None if billed else 0.0
     return Holding(
         pool=named.pool,
         id=str(row.get("CapacityReservationId", named.id)),
         state=state,
-        outcome=outcome,
+        outcome=Outcome.FAIL if state in _GONE else _LIVE.get(state, Outcome.UNKNOWN),
         type=kind,
         zone_id=zone,
         block=block,
@@ -94,23 +96,14 @@ def holding(named: Named, row: Mapping[str, Any], catalog: Catalog) -> Holding:
         free=free,
         start=_time(row.get("StartDate")),
         end=_time(row.get("EndDate")),
-        idle_usd_per_hour=_idle_usd(
-            catalog, kind, zone, free, billed=not block and state == "active"
-        ),
-        note="paid up front" if block else "",
+        idle_usd_per_hour=None if each is None or free is None else each * free,
+        note="paid up front" if block else price.note if price else "",
     )
 
 
-def _idle_usd(
-    catalog: Catalog, kind: str, zone: str, free: int | None, *, billed: bool
-) -> float | None:
-    if not billed:
-        return 0.0
+def _price(catalog: Catalog, kind: str, zone: str) -> UnitPrice | None:
     found = catalog.types.get(kind)
-    if found is None or free is None:
-        return None
-    price = instance_price(catalog, found, "on_demand_usd_per_hour", zone)
-    return None if price is None else price.usd_per_hour * free
+    return instance_price(catalog, found, "on_demand_usd_per_hour", zone) if found else None
 
 
 def _count(value: Any) -> int | None:

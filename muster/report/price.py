@@ -95,6 +95,7 @@ def price_as_document(
             }
             for pool in sheet.pools
         ],
+        "sources": {key: source.model_dump(mode="json") for key, source in sheet.sources.items()},
         "power": {
             "acceleratorKilowatts": power.kilowatts,
             "unknown": list(power.unknown),

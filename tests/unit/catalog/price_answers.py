@@ -24,6 +24,7 @@ def product(
     usagetype: str = "USE2-BoxUsage:p5.48xlarge",
     rates: dict[str, Any] | None = None,
     terms: int = 1,
+    family: str = "Compute Instance",
     **attributes: str,
 ) -> str:
     """Return one entry of GetProducts' PriceList: on demand, with one rate by default."""
@@ -37,7 +38,7 @@ def product(
     return json.dumps(
         {
             "product": {
-                "productFamily": "Compute Instance",
+                "productFamily": family,
                 "sku": sku,
                 "attributes": {"usagetype": usagetype, **attributes},
             },

@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.catalog import CatalogError, load_catalog
 from muster.catalog.prices_file import (
@@ -78,6 +80,29 @@ def test_a_price_that_stays_keeps_the_day_it_was_read() -> None:
     assert old
     assert after.sources[old.source].read == DAY
     assert {source.read for source in after.sources.values()} == {DAY, LATER}
+
+
+places = st.builds(
+    Place,
+    st.just("spot"),
+    st.sampled_from(["p5.48xlarge", "p4d.24xlarge"]),
+    st.sampled_from(["use2-az1", "use2-az2"]),
+) | st.builds(Place, st.just("item"), st.sampled_from(["natGateway", "ebs.gp3"]))
+prices = st.builds(Price, st.floats(0.001, 1000), st.just(DAY)) | st.just(NoPrice("none"))
+readings = st.dictionaries(places, prices)
+
+
+@given(readings, readings)
+def test_reading_the_same_again_changes_nothing(first: Reading, second: Reading) -> None:
+    once = merged(second, merged(first).prices).prices
+    assert merged(second, once).prices == once
+
+
+@given(readings, readings)
+def test_no_price_moves_further_than_it_may(first: Reading, second: Reading) -> None:
+    before = {where: row.usd for where, _, row in merged(first).prices.rows()}
+    after = {where: row.usd for where, _, row in merged(second, merged(first).prices).prices.rows()}
+    assert all(before[w] / 5 <= after[w] <= before[w] * 5 for w in before.keys() & after.keys())
 
 
 @pytest.mark.parametrize("usd", [55.04 * 5.1, 55.04 / 5.1])

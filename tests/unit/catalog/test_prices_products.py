@@ -48,8 +48,13 @@ def test_a_capacity_block_under_the_same_name_is_passed_over() -> None:
     assert listed_price([block, instance()], P5) == Price(55.04, date(2026, 11, 18))
 
 
+def test_a_product_of_another_family_is_passed_over() -> None:
+    other = product("0.045", family="Other", usagetype="NatGateway-Hours", regionCode="us-east-2")
+    assert "no such product" in why(listed_price([other], NAT))
+
+
 def test_a_regional_nat_gateway_is_not_taken_for_a_zonal_one() -> None:
-    zonal: dict[str, Any] = {"productFamily": "NAT Gateway", "regionCode": "us-east-2"}
+    zonal: dict[str, Any] = {"family": "NAT Gateway", "regionCode": "us-east-2"}
     regional = product("0.1", sku="R", usagetype="USE2-RegionalNatGateway-Hours", **zonal)
     plain = product("0.045", sku="Z", usagetype="USE2-NatGateway-Hours", **zonal)
     assert listed_price([regional, plain], NAT) == Price(0.045, date(2026, 11, 18))

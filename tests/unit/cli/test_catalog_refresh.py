@@ -32,7 +32,8 @@ def products(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if fields.get("instanceType") == "p5.48xlarge":
         return {"PriceList": [instance()]}
     if fields.get("productFamily") == "NAT Gateway":
-        return {"PriceList": [product("0.045", usagetype="USE2-NatGateway-Hours", **fields)]}
+        shown = {"regionCode": fields["regionCode"], "usagetype": "USE2-NatGateway-Hours"}
+        return {"PriceList": [product("0.045", family="NAT Gateway", **shown)]}
     return {"PriceList": []}
 
 

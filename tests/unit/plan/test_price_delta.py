@@ -86,6 +86,15 @@ def test_it_stands_first_in_text_markdown_and_json() -> None:
     assert document["pools"] == [{"pool": "ondemand", "deployed": 16, "planned": 17}]
 
 
+def test_json_names_the_source_of_each_price_and_each_way_of_buying() -> None:
+    wish = plan(pool(count=2))
+    document = price_as_document(price_of(wish, load_catalog()), power_of(wish))
+    assert document["sources"]["price-list"]["as_of"] == "2026-07-28"
+    (ways,) = document["pools"]
+    assert (ways["onDemandHourlyUsd"], ways["spotHourlyUsd"]) == (110.08, None)
+    assert ways["cheapestKnown"] == "Capacity Block"
+
+
 def test_without_a_look_at_the_stack_nothing_is_said_of_it() -> None:
     wish = plan(pool())
     sheet, power = price_of(wish, load_catalog()), power_of(wish)
