@@ -87,8 +87,10 @@ places = st.builds(
     st.just("spot"),
     st.sampled_from(["p5.48xlarge", "p4d.24xlarge"]),
     st.sampled_from(["use2-az1", "use2-az2"]),
-) | st.builds(Place, st.just("item"), st.sampled_from(["natGateway", "ebs.gp3"]))
-prices = st.builds(Price, st.floats(0.001, 1000), st.just(DAY)) | st.just(NoPrice("none"))
+) | st.builds(Place, st.just("item"), st.sampled_from(["natGateway", "ebs.gp3"]), st.just(""))
+prices = st.builds(Price, st.floats(0.001, 1000), st.just(DAY), st.just("")) | st.just(
+    NoPrice("none")
+)
 readings = st.dictionaries(places, prices)
 
 
