@@ -62,11 +62,13 @@ def read(environ: dict[str, Any]) -> Exchange | None:
         return None
     operation = service.operation_model(action)
     protocol = determine_request_protocol(service, request.content_type)
+    params = _params(operation, protocol, request, url_params)
+    _rewind(environ)  # a JSON body is read only here
     return Exchange(
         service=service,
         operation=operation,
         protocol=protocol,
-        params=_params(operation, protocol, request, url_params),
+        params=params,
         region=region,
     )
 
