@@ -66,7 +66,7 @@ class Lifecycle:
         mistakes = self.schema.mistakes(self.token, news)
         inputs = self._named(news, olds, name=name, seed=seed)
         if not mistakes:
-            mistakes = request_mistakes(self.kind, self.account, inputs)
+            mistakes = request_mistakes(self.kind, self.account, _spoken(inputs))
         return inputs, mistakes
 
     def diff(
@@ -111,7 +111,7 @@ class Lifecycle:
     def create(self, inputs: Properties, timeout_s: float) -> tuple[str, Properties]:
         """Make it and wait until it is ready."""
         account = self._patient()
-        resource_id = self.kind.create(account, inputs)
+        resource_id = self.kind.create(account, _spoken(inputs))
         return resource_id, self._finish(resource_id, inputs, {}, timeout_s)
 
     def read(
@@ -143,7 +143,7 @@ class Lifecycle:
         changed |= {key for key, value in wanted.items() if _seen(value, state.get(key)) != value}
         account = self._patient()
         self._retag(account, resource_id, outputs, inputs)
-        self.kind.update(account, resource_id, inputs, frozenset(changed - self._tags), outputs)
+        self.kind.update(account, resource_id, wanted, frozenset(changed - self._tags), outputs)
         return self._finish(resource_id, inputs, outputs, timeout_s)
 
     def delete(self, resource_id: str, state: Properties, timeout_s: float) -> None:
@@ -188,7 +188,7 @@ class Lifecycle:
     ) -> Properties:
         account = self._patient()
         try:
-            self.kind.complete(account, resource_id, inputs)
+            self.kind.complete(account, resource_id, _spoken(inputs))
             found = self._await(resource_id, inputs, timeout_s)
             outputs = self._outputs(resource_id, found)
         except PaperError as error:

@@ -39,6 +39,9 @@ def _enum_mistakes(value: Any, shape: Shape, path: str) -> Iterator[str]:
     elif shape.type_name == "list" and isinstance(value, list):
         for i, item in enumerate(value):
             yield from _enum_mistakes(item, shape.member, f"{path}[{i}]")
-    elif shape.type_name == "string" and shape.name not in _OPEN_ENUMS:
-        if shape.enum and value not in shape.enum:
-            yield f"{path.lstrip('.')}: {value!r} is not one of {', '.join(shape.enum)}"
+    elif shape.type_name == "string" and _is_odd(value, shape):
+        yield f"{path.lstrip('.')}: {value!r} is not one of {', '.join(shape.enum)}"
+
+
+def _is_odd(value: Any, shape: Shape) -> bool:
+    return bool(shape.enum) and shape.name not in _OPEN_ENUMS and value not in shape.enum

@@ -28,7 +28,8 @@ class Group(Kind):
 
     def request(self, account: Account, inputs: Mapping[str, Any]) -> Properties:
         """Join the subnets, and name the group in each tag."""
-        request = super().request(account, inputs)
+        untagged = {key: value for key, value in inputs.items() if key != "tags"}
+        request = super().request(account, untagged)
         if inputs.get("name") is None:
             request["AutoScalingGroupName"] = f"{inputs.get('namePrefix', '')}{uuid.uuid4().hex}"
         request |= _subnets(inputs)

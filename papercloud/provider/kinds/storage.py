@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,6 +54,15 @@ class EfsKind(Kind):
             **super().outputs(account, resource_id, found, kinds, schema),
             "dnsName": dns,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class EfsFileSystem(EfsKind):
+    """The API wants a token that the SDK may leave out."""
+
+    def request(self, account: Account, inputs: Mapping[str, Any]) -> Properties:
+        """Make one up."""
+        return super().request(account, {"creationToken": str(uuid.uuid4()), **inputs})
 
 
 def _shrinks(old: Any, new: Any) -> bool:
@@ -107,7 +117,7 @@ STORAGE: Final[Mapping[str, Kind]] = {
         ready=_FSX_READY,
         ends_slowly=True,
     ),
-    "aws:efs/fileSystem:FileSystem": EfsKind(
+    "aws:efs/fileSystem:FileSystem": EfsFileSystem(
         service="efs",
         create_by=Call(operation="CreateFileSystem", found="FileSystemId"),
         find_by=Call(operation="DescribeFileSystems", by="FileSystemId", found="FileSystems.0"),

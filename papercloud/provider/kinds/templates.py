@@ -40,8 +40,15 @@ class LaunchTemplate(Ec2Kind):
             Versions=["$Latest"],
         )
         version = answer["LaunchTemplateVersions"][0]
+        data = version["LaunchTemplateData"]
+        # moto writes the tags of the template itself among those of what it launches.
+        launched = [
+            tags
+            for tags in data.get("TagSpecifications", [])
+            if tags["ResourceType"] != self.tag_type
+        ]
         described = {"VersionDescription": version.get("VersionDescription")}
-        return {**version["LaunchTemplateData"], **described, **template}
+        return {**data, "TagSpecifications": launched, **described, **template}
 
     def carries(self, account: Account, key: str) -> bool:
         """All but the name is of the version, and versions are made at will."""
