@@ -67,6 +67,7 @@ def vpc(sheet: Sheet, vpc_id: str) -> Vpc | None:
                 taken={s["CidrBlock"]: sheet.is_own(s) for s in inside},
                 dns_support=_attribute(sheet, "enableDnsSupport"),
                 dns_hostnames=_attribute(sheet, "enableDnsHostnames"),
+                internet_gateway=bool(sheet["internet_gateways"]),
                 endpoints=frozenset(_services(sheet, vpc_id)),
             )
     return None

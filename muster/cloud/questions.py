@@ -104,6 +104,16 @@ def _network(plan: AwsPlan) -> Iterator[tuple[str, Question]]:
     if vpc is None:
         return
     yield "routes", _ec2("describe_route_tables", "RouteTables", vpc_id=[vpc])
+    attached = {"Filters": [{"Name": "attachment.vpc-id", "Values": [vpc]}]}
+    yield (
+        "internet_gateways",
+        Question(
+            service="ec2",
+            operation="describe_internet_gateways",
+            parameters=attached,
+            of="InternetGateways",
+        ),
+    )
     for name in ("enableDnsSupport", "enableDnsHostnames"):
         yield (
             name,

@@ -67,6 +67,7 @@ class Vpc:
     """Range of each subnet, and whether this stack made it."""
     dns_support: bool
     dns_hostnames: bool
+    internet_gateway: bool
     endpoints: frozenset[str]
     """Services with an endpoint in it, by the last part of their names."""
 

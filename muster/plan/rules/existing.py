@@ -28,6 +28,10 @@ def network_agrees(view: View) -> Iterator[Said]:
         return
     yield _resolves_names(wish.vpc_id, vpc)
     yield _subnet_agrees(view) if wish.subnet_id else _ranges_fit(view, vpc)
+    if wish.public_cidr and not vpc.internet_gateway:
+        what = f"{wish.vpc_id} has no internet gateway, which the stack's NAT gateway needs"
+        do = "Attach one, or set internet: endpoints."
+        yield failed(what, "network.vpcId", do)
 
 
 def _resolves_names(vpc_id: str, vpc: Vpc) -> Said:
@@ -66,7 +70,7 @@ def _subnet_agrees(view: View) -> Said:
 
 def _ranges_fit(view: View, vpc: Vpc) -> Said:
     wish, path = view.plan.network, "network.cidr"
-    wanted = [cidr for cidr in (wish.private_cidr, wish.public_cidr) if cidr]
+    wanted = [c for c in (wish.private_cidr, wish.public_cidr, wish.control_cidr) if c]
     outside = [cidr for cidr in wanted if not vpc.holds(cidr)]
     taken = sorted({other for cidr in wanted for other in vpc.collisions(cidr)})
     if outside:

@@ -190,6 +190,7 @@ _ANSWERS: dict[str, Any] = {
         ]
     },
     "describe_vpcs": {"Vpcs": [{"VpcId": VPC, "CidrBlock": "10.0.0.0/16"}]},
+    "describe_internet_gateways": {"InternetGateways": []},
     "describe_vpc_attribute": _attribute,
     "describe_vpc_endpoints": {
         "VpcEndpoints": [

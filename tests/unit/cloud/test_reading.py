@@ -180,6 +180,7 @@ def test_the_vpc_its_names_and_endpoints() -> None:
         taken={"10.0.0.0/20": False},
         dns_support=True,
         dns_hostnames=True,
+        internet_gateway=False,
         endpoints=frozenset({"ssm"}),
     )
 

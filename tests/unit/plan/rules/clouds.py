@@ -156,6 +156,7 @@ def vpc(**changes: Any) -> Vpc:
         taken={},
         dns_support=True,
         dns_hostnames=True,
+        internet_gateway=True,
         endpoints=frozenset(),
     )
     return replace(usual, **changes)

@@ -128,6 +128,7 @@ MISTAKES: list[tuple[str, View, Change, str]] = [
     ("network-agrees", existing(), told(vpc=clouds.vpc(dns_support=False)), "enableDnsSupport"),
     ("network-agrees", in_vpc(), told(vpc=clouds.vpc(cidrs=("10.1.0.0/16",))), "is outside of"),
     ("network-agrees", in_vpc(), told(vpc=clouds.vpc(taken={"10.0.1.0/24": False})), "overlap"),
+    ("network-agrees", in_vpc(), told(vpc=clouds.vpc(internet_gateway=False)), "Attach one"),
     ("way-out", existing(), told(subnet=None), "does not exist"),
     ("way-out", existing(), told(subnet=clouds.subnet(way_out="")), "no endpoints of ec2"),
     ("way-out", existing(), told(subnet=clouds.subnet(way_out="igw-1")), "only public addresses"),
