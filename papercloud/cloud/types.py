@@ -95,13 +95,16 @@ def _places(world: World, name: str, kind: str) -> Iterator[str]:
 
 @handles("ec2", "DescribeImages")
 def _describe_images(call: Call) -> dict[str, Any] | None:
-    images, asked = call.world.scenario.images, call.get("ImageIds") or ()
-    if not asked or not any(image in images for image in asked):
+    images, named = call.world.scenario.images, call.get("ImageIds") or ()
+    filters = {each["Name"]: each["Values"] for each in call.get("Filters") or ()}
+    asked = named or filters.get("image-id") or ()
+    known = [image for image in asked if image in images]
+    if not known:
         return None
-    unknown = [image for image in asked if image not in images]
+    unknown = [image for image in named if image not in images]
     if unknown:
         raise call.refuse("InvalidAMIID.NotFound", f"The image id '[{unknown[0]}]' does not exist")
-    return {"Images": [_image(call.world, image) for image in asked]}
+    return {"Images": [_image(call.world, image) for image in known]}
 
 
 def _image(world: World, image_id: str) -> dict[str, Any]:
