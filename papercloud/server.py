@@ -26,8 +26,8 @@ from papercloud.cloud.world import REGION, CallRecord, World
 BANNER = "paper cloud: simulated"
 LOOPBACK = "127.0.0.1"
 PLUGIN = Path(__file__).parent / "provider" / "plugin"
-# moto reads these when it makes a backend; without the first there are no AWS managed policies.
-_MOTO_SETTINGS = {"MOTO_IAM_LOAD_MANAGED_POLICIES": "true"}
+# moto reads this when it makes a backend: a thousand images of no use here take a second to make.
+_MOTO_SETTINGS = {"MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
 # Nothing of a real account may reach what runs against the simulated one.
 _NOT_PASSED_ON = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE", "AWS_ROLE_ARN")
 

@@ -117,8 +117,7 @@ def _image(world: World, wanted: Asked, _zone: str) -> PaperError | None:
         return PaperError("MissingParameter", "The request must contain the parameter ImageId")
     image = world.scenario.images.get(image_id)
     if image is None:
-        world.backend("ec2").describe_images(ami_ids=[image_id])  # raises InvalidAMIID.NotFound
-        return None
+        return PaperError("InvalidAMIID.NotFound", f"The image id '[{image_id}]' does not exist")
     able = (facts(wanted.type) or {}).get("ProcessorInfo", {}).get("SupportedArchitectures", [])
     if able and image.architecture not in able:
         what = (

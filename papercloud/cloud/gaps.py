@@ -5,11 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 
 _MODULES = (
+    "addons",
+    "associations",
     "blocks",
     "boots",
+    "caller_policies",
+    "clusters",
+    "file_systems",
     "groups",
     "instances",
+    "managed_policies",
     "placement",
+    "pricing",
     "quotas",
     "reservations",
     "resource_groups",

@@ -112,7 +112,6 @@ class Scenario(_Row):
     fsx_delete_s: Seconds = 0
     cr_pending_s: Seconds = 0
     eks_create_s: Seconds = 0
-    eks_delete_s: Seconds = 0
     quotas: Mapping[str, float] = Field(default_factory=dict)
     """Granted quotas by code, as L-417A185B; the others are `quota_otherwise`."""
     quota_otherwise: float = Field(default=100_000, ge=0)

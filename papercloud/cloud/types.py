@@ -94,17 +94,37 @@ def _places(world: World, name: str, kind: str) -> Iterator[str]:
 
 
 @handles("ec2", "DescribeImages")
-def _describe_images(call: Call) -> dict[str, Any] | None:
-    images, named = call.world.scenario.images, call.get("ImageIds") or ()
-    filters = {each["Name"]: each["Values"] for each in call.get("Filters") or ()}
-    asked = named or filters.get("image-id") or ()
-    known = [image for image in asked if image in images]
-    if not known:
-        return None
-    unknown = [image for image in named if image not in images]
+def _describe_images(call: Call) -> dict[str, Any]:
+    asked, rows = call.get("ImageIds") or (), []
+    unknown = [image for image in asked if image not in call.world.scenario.images]
     if unknown:
         raise call.refuse("InvalidAMIID.NotFound", f"The image id '[{unknown[0]}]' does not exist")
-    return {"Images": [_image(call.world, image) for image in known]}
+    for filtered in call.filters():
+        if filtered not in _IMAGE_FILTERS:
+            what = f"paper cloud: images cannot be filtered by {filtered!r}"
+            raise call.refuse("InvalidParameterValue", what)
+    for image in asked or call.world.scenario.images:
+        row = _image(call.world, image)
+        if all(
+            any(
+                fnmatchcase(str(row.get(_IMAGE_FILTERS[name], "")), pattern) for pattern in patterns
+            )
+            for name, patterns in call.filters().items()
+        ):
+            rows.append(row)
+    return {"Images": rows}
+
+
+_IMAGE_FILTERS = {
+    "image-id": "ImageId",
+    "name": "Name",
+    "architecture": "Architecture",
+    "state": "State",
+    "owner-id": "OwnerId",
+    "root-device-name": "RootDeviceName",
+    "root-device-type": "RootDeviceType",
+    "virtualization-type": "VirtualizationType",
+}
 
 
 def _image(world: World, image_id: str) -> dict[str, Any]:

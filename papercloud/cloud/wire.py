@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from botocore.model import OperationModel, ServiceModel
@@ -87,7 +88,17 @@ def _params(
         "url_params": url_params,
     }
     parsed: dict[str, Any] = PROTOCOL_PARSERS[protocol](operation, map_type=dict).parse(asked) or {}
-    return parsed
+    aware: dict[str, Any] = _aware(parsed)
+    return aware
+
+
+def _aware(value: Any) -> Any:
+    """Give times that name no zone the one that AWS means: UTC."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    if isinstance(value, dict):
+        return {key: _aware(inner) for key, inner in value.items()}
+    return [_aware(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _scope(authorization: str) -> tuple[str, str] | None:
