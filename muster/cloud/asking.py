@@ -17,7 +17,8 @@ from muster.cloud.refusals import code_of, unread
 from muster.plan.cloud_view import Unread
 from muster.progress import Progress
 
-_WORKERS = 12
+_WORKERS = 10
+"""As many connections as a client of boto3 keeps open."""
 _SAY_EVERY_S = 2.0
 _TICK_S = 0.01
 
