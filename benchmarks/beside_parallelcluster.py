@@ -27,6 +27,7 @@ VERSION = "3.16.1"
 SIZES = (8, 1250)
 ROOT = Path(__file__).resolve().parent.parent
 INSTALL_S, RUN_S = 1800.0, 300
+_SHOWN = 90
 _GRAVEST_FIRST = ("found", "warned", "unknown", "missed")
 
 
@@ -43,12 +44,12 @@ class Answer:
     seconds: float
     mib: float
 
-    def beyond(self, baseline: Answer) -> str:
-        """Return the gravest kind of message that the right cluster did not get."""
+    def beyond(self, baseline: Answer) -> tuple[str, str]:
+        """Return the gravest kind of message that the right cluster did not get, and which."""
         for kind in _GRAVEST_FIRST[:-1]:
-            if self.said[kind] - baseline.said[kind]:
-                return kind
-        return _GRAVEST_FIRST[-1]
+            if new := self.said[kind] - baseline.said[kind]:
+                return kind, ", ".join(sorted(" ".join(text.split())[:_SHOWN] for text in new))
+        return _GRAVEST_FIRST[-1], "-"
 
 
 Ask = Callable[[Cluster, Mapping[str, str], Path, Mapping[str, str]], Answer]
@@ -224,13 +225,15 @@ def _mistakes(asked: Mapping[str, Ask], folder: Path) -> None:
         for name, ask in asked.items():
             baselines[name] = ask(right(16), network, folder, cloud.environ(folder))
     for case in wrong():
-        words = []
+        told = {}
         with PaperCloud(case.scenario) as cloud:
             network = _network(cloud)
             for name, ask in asked.items():
                 answer = ask(case.cluster, network, folder, cloud.environ(folder))
-                words.append(answer.beyond(baselines[name]))
-                counts[name] += words[-1] == "found"
-        print(f"{case.name:<56} {'  '.join(f'{word:<16}' for word in words)}")
+                told[name] = answer.beyond(baselines[name])
+                counts[name] += told[name][0] == "found"
+        print(f"{case.name:<56} {'  '.join(f'{word:<16}' for word, _ in told.values())}")
+        for name, (_, which) in told.items():
+            print(f"    {name}: {which}", flush=True)
     totals = "  ".join(f"{f'{n} of {len(wrong())}':<16}" for n in counts.values())
     print(f"{'found':<56} {totals}")
