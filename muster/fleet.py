@@ -70,6 +70,16 @@ class SshAccess(_Document):
     """What the known_hosts file calls a node: a cloud gives an address to another node one day."""
 
 
+class Mount(_Document):
+    """A file system that every machine mounts."""
+
+    path: str
+    source: str
+    """As mount(8) takes it: "fs-1.efs.us-east-2.amazonaws.com:/"."""
+    kind: Literal["lustre", "nfs4"]
+    options: str
+
+
 class Fleet(_Document):
     """All nodes of a stack; `head` runs the scheduler and is not part of `nodes`."""
 
@@ -80,6 +90,8 @@ class Fleet(_Document):
     nodes: tuple[Node, ...]
     shared_directory: str = "/shared"
     """Where every machine has the same files; empty where the fleet has no such file system."""
+    mounts: tuple[Mount, ...] = ()
+    """File systems that are mounted while converging; in a lab they are there from the start."""
 
     def node(self, name: str) -> Node:
         """Find a node (or the head) by name.

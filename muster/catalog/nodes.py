@@ -83,6 +83,19 @@ class Waits(Entry):
     """Between two looks."""
 
 
+class Options(Cited):
+    """Options of mount(8) for one kind of file system."""
+
+    options: str = Field(pattern=r"^[a-z0-9_=,.-]+$")
+
+
+class MountOptions(Entry):
+    """How file systems of a cloud are mounted."""
+
+    nfs: Options
+    lustre: Options
+
+
 class NodeFacts(Entry):
     """All that rules about head nodes and names judge by."""
 
@@ -90,6 +103,7 @@ class NodeFacts(Entry):
     names: Names
     bucket_names: BucketNames
     waits: Waits
+    mount_options: MountOptions
 
     def cited(self) -> Iterator[Cited]:
         """Give every section that cites a source."""
@@ -97,6 +111,7 @@ class NodeFacts(Entry):
         yield from self.names.most.values()
         yield from (self.waits.launch, self.waits.host_key)
         yield from (self.waits.placement, self.waits.look_again)
+        yield from (self.mount_options.nfs, self.mount_options.lustre)
 
 
 @cache

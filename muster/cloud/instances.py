@@ -18,6 +18,13 @@ _GROUPS_A_CALL = 50
 _IDS_A_CALL = 100
 _ALIVE = frozenset({"pending", "running"})
 _MESSAGE_CHARACTERS = 300
+# What launches fail with (EC2 API reference, "Error codes"), by the sentence of each.
+_CODES = {
+    "reservation does not have sufficient": "ReservationCapacityExceeded",
+    "do not have sufficient": "InsufficientInstanceCapacity",
+    "requested more vCPU capacity": "VcpuLimitExceeded",
+    "free addresses in subnet": "InsufficientFreeAddressesInSubnet",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +105,13 @@ def failure(gateway: Gateway, group: str) -> str:
         return ""
     latest = max(failed, key=lambda activity: activity["StartTime"])
     said = " ".join(str(latest.get("StatusMessage", "")).split()) or "it gives no reason"
-    return f"{_time(latest['StartTime'])} {said[:_MESSAGE_CHARACTERS]}"
+    return f"{_time(latest['StartTime'])} {_with_code(said[:_MESSAGE_CHARACTERS])}"
+
+
+def _with_code(said: str) -> str:
+    """Put EC2's own word before the sentence of a group that leaves it out: people look for it."""
+    code = next((code for phrase, code in _CODES.items() if phrase in said), "")
+    return said if not code or code in said else f"{code}: {said}"
 
 
 def read_instances(gateway: Gateway, ids: Iterable[str]) -> dict[str, Instance]:

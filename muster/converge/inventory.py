@@ -59,6 +59,7 @@ def build_inventory(
             "children": {
                 "head": _group([fleet.head.name], variables["head"]),
                 "slurm_nodes": _group([node.name for node in fleet.nodes], variables["nodes"]),
+                "mounting_machines": _group(n.name for n in everyone if fleet.mounts),
                 "named_machines": _group(n.name for n in everyone if options.set_hostname),
                 "gpu_nodes": _group(n.name for n in fleet.nodes if types[n.type].gpu_count),
                 **{pool: _group(names) for pool, names in pools.items()},

@@ -126,6 +126,7 @@ def _context(
         "health_interval_s": options.health_interval_s,
         "innodb_buffer_pool_mib": options.innodb_buffer_pool_mib,
         "machines": (fleet.head, *fleet.nodes),
+        "mounts": fleet.mounts,
         "nodes": [
             {"name": n.name, "serial": n.serial, "gpu_count": of_node[n.name].gpu_count}
             for n in fleet.nodes

@@ -15,10 +15,11 @@ from muster.cloud.calls import aws_gateway
 from muster.cloud.gateway import Gateway
 from muster.cloud.host_keys import known_hosts_text, read_known_hosts
 from muster.cloud.instances import look
+from muster.cloud.mounts import read_mounts
 from muster.errors import UsageError
 from muster.fabric.placement import Place
 from muster.files import write_atomic
-from muster.fleet import Fleet
+from muster.fleet import Fleet, Mount
 from muster.lock import stack_lock
 from muster.plan.aws.fleet import FleetWish, fleet_of
 from muster.progress import Progress
@@ -87,20 +88,21 @@ class AwsFleetHandler(Handler):
         wish = _wish(inputs, self.computed)
         store = RunStore(self._root, wish.stack, self._clock)
         known_hosts = store.directory / "known_hosts"
-        catalog, waits = load_catalog(), load_node_facts().waits
+        catalog, facts = load_catalog(), load_node_facts()
         with stack_lock(store.directory, clock=self._clock, progress=progress):
             known = _known(old, known_hosts)
             arriving = Arriving(
                 gateway=self._connect(wish.region),
                 catalog=catalog,
-                waits=waits,
+                waits=facts.waits,
                 clock=self._clock,
                 progress=progress,
-                launch_wait_s=_launch_wait_s(waits.launch.seconds),
+                launch_wait_s=_launch_wait_s(facts.waits.launch.seconds),
             )
+            mounts = read_mounts(arriving.gateway, wish, facts.mount_options)
             found = arriving.arrive(wish, known)
             write_atomic(known_hosts, known_hosts_text(_keys(found)))
-        state = {**inputs, **_outputs(wish, found, catalog, known_hosts)}
+        state = {**inputs, **_outputs(wish, found, catalog, known_hosts, mounts)}
         reasons = found.short(wish)
         if reasons:
             raise InitFailedError(wish.stack, state, [*reasons, _NEXT])
@@ -147,11 +149,24 @@ def _keys(found: Arrival) -> dict[str, str]:
     return {node.instance.id: node.host_key for node in everyone}
 
 
-def _outputs(wish: FleetWish, found: Arrival, catalog: Catalog, known_hosts: Path) -> Properties:
+def _outputs(
+    wish: FleetWish,
+    found: Arrival,
+    catalog: Catalog,
+    known_hosts: Path,
+    mounts: tuple[Mount, ...],
+) -> Properties:
     everyone = (found.head, *found.nodes) if found.head else found.nodes
     document: Properties = {}
     if found.head:
-        fleet = fleet_of(wish, found.head, found.nodes, catalog, str(known_hosts))
+        fleet = fleet_of(
+            wish,
+            found.head,
+            found.nodes,
+            catalog,
+            known_hosts_file=str(known_hosts),
+            mounts=mounts,
+        )
         document = fleet.model_dump(mode="json", by_alias=True)
     return {
         "fleet": document,

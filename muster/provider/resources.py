@@ -110,7 +110,8 @@ class AwsFleetArgs:
     """Pools list {name, type, size, count, group}; `group` is the Auto Scaling group's name.
 
     `head` is {instance, type}, `access` {user, keyFile, via}; `launched` maps pools to their launch
-    template and version. `shared_directory` is where every machine has the same files, "" for none.
+    template and version. `storage` lists {mount, kind, address}: the file systems that all machines
+    mounts, by id or DNS name; the first one is where nodes exchange files.
     """
 
     stack: pulumi.Input[str]
@@ -120,7 +121,7 @@ class AwsFleetArgs:
     head: pulumi.Input[Mapping[str, Any]]
     access: pulumi.Input[Mapping[str, Any]]
     launched: pulumi.Input[Mapping[str, pulumi.Input[str]]]
-    shared_directory: pulumi.Input[str] = ""
+    storage: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]]] = ()
 
 
 class AwsFleet(_Resource):

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from muster.catalog import Catalog, InstanceType
 from muster.fabric.placement import Place
-from muster.fleet import Fleet, Node, Rail, SshAccess
+from muster.fleet import Fleet, Mount, Node, Rail, SshAccess
 
 HEAD = "head"
 """Name and pool of the node that runs the scheduler."""
@@ -49,6 +49,19 @@ class AccessWish(_Wish):
     via: Literal["direct", "sessionManager"]
 
 
+class StorageWish(_Wish):
+    """A shared file system, by its id or DNS name, which begins with the id."""
+
+    mount: str
+    kind: Literal["fsxLustre", "fsxOpenZfs", "efs"]
+    address: str
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return self.address.partition(".")[0]
+
+
 class FleetWish(_Wish):
     """A whole fleet."""
 
@@ -60,8 +73,8 @@ class FleetWish(_Wish):
     access: AccessWish
     launched: dict[str, str]
     """Launch template and version by pool."""
-    shared_directory: str = ""
-    """Mount of a file system that every machine has; empty for none."""
+    storage: tuple[StorageWish, ...] = ()
+    """File systems that every machine has; through the first one nodes exchange files."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +123,9 @@ def fleet_of(
     head: Arrived,
     nodes: tuple[Arrived, ...],
     catalog: Catalog,
+    *,
     known_hosts_file: str,
+    mounts: tuple[Mount, ...],
 ) -> Fleet:
     """Write the fleet's document."""
     access = wish.access
@@ -130,7 +145,8 @@ def fleet_of(
             _node(found, access.via, _rails(catalog.instance_type(found.type), found.instance))
             for found in nodes
         ),
-        shared_directory=wish.shared_directory,
+        shared_directory=mounts[0].path if mounts else "",
+        mounts=mounts,
     )
 
 

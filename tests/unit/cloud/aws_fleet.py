@@ -149,5 +149,5 @@ def inputs(head: str, *, size: int = 4, count: int = 3) -> dict[str, Any]:
         "head": {"instance": head, "type": "m7i.2xlarge"},
         "access": {"user": "ubuntu", "keyFile": "~/.ssh/id_ed25519", "via": "sessionManager"},
         "launched": {"train": "lt-1:1"},
-        "sharedDirectory": "/fsx",
+        "storage": [{"mount": "/fsx", "kind": "efs", "address": "fs-1"}],
     }

@@ -39,6 +39,7 @@ def test_groups_hold_the_head_all_nodes_gpu_nodes_and_pools() -> None:
     assert members == {
         "head": ["head"],
         "slurm_nodes": train + cpu,
+        "mounting_machines": [],
         "named_machines": [],
         "gpu_nodes": train,
         "pool_train": train,

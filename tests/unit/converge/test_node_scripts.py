@@ -12,6 +12,7 @@ import pytest
 from muster import shell
 from muster.converge.options import lab_options
 from muster.converge.slurm_config import render, texts
+from muster.fleet import Mount
 from muster.shell import Completed
 from tests.unit.converge.sample import TYPES, lab_fleet
 
@@ -178,3 +179,74 @@ def test_node_that_acceptance_holds_is_not_let_go(reservation: ModuleType) -> No
 
 def test_node_that_no_longer_exists_is_dropped(reservation: ModuleType) -> None:
     assert reservation.plan(KNOWN, KNOWN, {"a", "gone"}) == {"a"}
+
+
+@dataclass
+class Mounting:
+    """muster-mount, on a machine where `mount` makes a directory a mount point."""
+
+    root: Path
+
+    def run(self, *words: str) -> Completed:
+        return shell.run([str(self.root / "muster-mount"), *words], timeout_s=30)
+
+    def program(self, name: str, body: str) -> None:
+        path = self.root / "bin" / name
+        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    @property
+    def asked(self) -> list[str]:
+        path = self.root / "asked"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def mounting(tmp_path: Path) -> Mounting:
+    (tmp_path / "bin").mkdir()
+    found = Mounting(tmp_path)
+    found.program("mountpoint", f'grep -qx "$2" {tmp_path}/mounted 2>/dev/null')
+    found.program(
+        "mount",
+        f'echo "$@" >>{tmp_path}/asked; for path; do :; done; echo "$path" >>{tmp_path}/mounted',
+    )
+    mount = Mount(path=f"{tmp_path}/fsx", source="fs-1@tcp:/abc", kind="lustre", options="flock")
+    fleet = lab_fleet().model_copy(update={"mounts": (mount,)})
+    text = texts(render(fleet, TYPES, lab_options()))["nodes/usr/local/sbin/muster-mount"]
+    program = tmp_path / "muster-mount"
+    program.write_text(text.replace("export PATH=", f"export PATH={tmp_path}/bin:"))
+    program.chmod(0o755)
+    return found
+
+
+def test_a_file_system_is_mounted_once_and_marked(mounting: Mounting) -> None:
+    assert mounting.run().rc == 0
+    assert mounting.asked == [f"-t lustre -o flock fs-1@tcp:/abc {mounting.root}/fsx"]
+    marker = mounting.root / "fsx" / ".muster-fs-id"
+    assert marker.read_text(encoding="utf-8") == "fs-1@tcp:/abc\n"
+    assert (mounting.run().rc, len(mounting.asked)) == (0, 1)
+
+
+def test_a_marker_that_is_there_stays_as_it_is(mounting: Mounting) -> None:
+    mounting.run()
+    marker = mounting.root / "fsx" / ".muster-fs-id"
+    marker.write_text("of another stack\n", encoding="utf-8")
+    assert mounting.run().rc == 0
+    assert marker.read_text(encoding="utf-8") == "of another stack\n"
+
+
+def test_a_file_system_that_cannot_be_mounted_fails_and_marks_nothing(mounting: Mounting) -> None:
+    mounting.program("mount", "echo unknown filesystem type >&2; exit 32")
+    done = mounting.run()
+    assert done.rc == 1
+    assert "unknown filesystem type" in done.stderr
+    assert "fs-1@tcp:/abc is not mounted" in done.stderr
+    assert not (mounting.root / "fsx" / ".muster-fs-id").exists()
+
+
+def test_a_check_says_what_is_not_mounted_and_changes_nothing(mounting: Mounting) -> None:
+    assert mounting.run("--check").rc == 1
+    assert not mounting.asked
+    assert not (mounting.root / "fsx").exists()
+    mounting.run()
+    assert mounting.run("--check").rc == 0

@@ -134,7 +134,7 @@ def test_no_rendered_file_holds_a_secret() -> None:
 
 def test_every_template_is_used_and_every_path_has_one_writer() -> None:
     manifest = yaml.safe_load((TEMPLATES / "manifest.yaml").read_text(encoding="utf-8"))
-    folders = {"base", "hosts", "limits", "mariadb", "monitoring", "slurm", "time"}
+    folders = {"base", "hosts", "limits", "mariadb", "monitoring", "mounts", "slurm", "time"}
     present = {
         path.relative_to(TEMPLATES).as_posix()
         for folder in folders

@@ -102,7 +102,7 @@ def ids(state: Properties) -> dict[str, str]:
 def test_insufficient_capacity_is_named_and_a_second_up_finishes(tmp_path: Path) -> None:
     with account(tmp_path, Scenario(capacity=SCARCE)) as aws:
         with pytest.raises(
-            InitFailedError, match="3 of 4 .*sufficient p5.48xlarge capacity"
+            InitFailedError, match="3 of 4 .*InsufficientInstanceCapacity: We"
         ) as short:
             aws.create(count=4)
         aws.cloud.set(Scenario())
