@@ -10,6 +10,7 @@ import pytest
 
 from papercloud.cloud.scenario import BlockOffering, Scenario
 from papercloud.server import PaperCloud
+from tests.unit.cli.paper_environment import use
 from tests.unit.cli.test_cli import Command, muster, project, write_spec
 from tests.unit.cli.test_plan import example
 
@@ -29,8 +30,7 @@ OFFERING = BlockOffering(
 @pytest.fixture
 def cloud(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperCloud]:
     with PaperCloud(Scenario(block_offerings=(OFFERING,))) as found:
-        for name, value in found.environ(project / "state").items():
-            monkeypatch.setenv(name, value)
+        use(monkeypatch, found.environ(project / "state"))
         yield found
 
 

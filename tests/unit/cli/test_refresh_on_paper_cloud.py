@@ -9,6 +9,7 @@ import pytest
 
 from papercloud.cloud.scenario import BlockOffering, Scenario
 from papercloud.server import PaperCloud
+from tests.unit.cli.paper_environment import use
 from tests.unit.cli.test_cli import Command, muster, project
 
 __all__ = ["muster", "project"]
@@ -26,8 +27,7 @@ def test_all_three_ways_of_buying_are_read_and_shown(
     scenario = Scenario(block_offerings=(PROBE,), prices=PRICES, spot_prices=SPOT)
     words = ("catalog", "refresh", "--region", "us-east-2", "--type", "p5.48xlarge", "--json")
     with PaperCloud(scenario) as cloud:
-        for name, value in cloud.environ(project / "state").items():
-            monkeypatch.setenv(name, value)
+        use(monkeypatch, cloud.environ(project / "state"))
         status, out, err = muster(*words)
     assert status == 0, err
     assert json.loads(out)["notTaken"] == []
