@@ -11,6 +11,7 @@ _MODULES = (
     "boots",
     "caller_policies",
     "clusters",
+    "elastic_file_systems",
     "file_systems",
     "groups",
     "instances",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -144,7 +143,7 @@ def _image(world: World, image_id: str) -> dict[str, Any]:
         "OwnerId": world.account,
         "VirtualizationType": "hvm",
         "Hypervisor": "xen",
-        "CreationDate": datetime(2026, 1, 1, tzinfo=UTC),
+        "CreationDate": "2026-01-01T00:00:00.000Z",
         **boot,
     }
 

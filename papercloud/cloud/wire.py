@@ -21,6 +21,12 @@ from werkzeug.wrappers import Response
 # What a request is signed for, where boto3 calls the service otherwise.
 _SIGNED_AS = {"elasticfilesystem": "efs", "servicequotas": "service-quotas"}
 _SCOPE_PARTS = 5
+# What moto changes in answers about instances, which are partly its own objects here too.
+_OF_INSTANCES = {
+    path: change
+    for path, change in EC2BaseResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
+    if "Instance" in path
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +43,8 @@ class Exchange:
         """Turn an answer, or an exception, into a response."""
         serializer = get_serializer_class(self.service.service_name, self.protocol)
         # moto's objects name their attributes in their own way; this knows how.
-        is_ec2 = self.service.service_name == "ec2"
         picker = XFormedAttributePicker(
-            response_transformers=EC2BaseResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER if is_ec2 else {}
+            response_transformers=_OF_INSTANCES if self.service.service_name == "ec2" else {}
         )
         done = serializer(operation_model=self.operation, value_picker=picker).serialize(result)
         return Response(done["body"], status=done["status_code"], headers=dict(done["headers"]))
