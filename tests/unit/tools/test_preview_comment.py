@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import yaml
 
 from muster import shell
+from muster.cli.main import main as muster_main
 from tools.preview_comment import BYTES_MAX, MARK, Section, comment, main
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +41,31 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run `muster` in this process: to start it takes longer than all that it does."""
+    if "as_a_program" in request.node.name:
+        return
+
+    def run_here(argv: list[str], **_how: Any) -> shell.Completed:
+        assert Path(argv[0]).name == "muster"
+        out, err, status = io.StringIO(), io.StringIO(), 0
+        with (
+            monkeypatch.context() as patched,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            patched.setattr(sys, "argv", argv)
+            try:
+                muster_main()
+            except SystemExit as stop:
+                status = stop.code if isinstance(stop.code, int) else 0
+        printed, told = out.getvalue(), err.getvalue()
+        return shell.Completed(argv=tuple(argv), rc=status, stdout=printed, stderr=told)
+
+    monkeypatch.setattr(shell, "run", run_here)
+
+
 def write_stack(project: Path, *acknowledged: str, **changes: Any) -> None:
     text = (ROOT / "stacks/Pulumi.example-p5.yaml").read_text(encoding="utf-8")
     document = yaml.safe_load(text)
@@ -62,7 +91,9 @@ def run(project: Path, *words: str) -> tuple[int, str]:
     return status, out.read_text(encoding="utf-8")
 
 
-def test_a_replaced_file_system_is_red_with_its_urn_and_tebibytes(project: Path) -> None:
+def test_as_a_program_it_is_red_and_names_urn_and_tebibytes_that_go(
+    project: Path,
+) -> None:
     write_stack(project)
     status, text = run(project, "--preview", str(LOSS))
     assert status == 1
