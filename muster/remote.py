@@ -50,11 +50,13 @@ class SshRemote:
         """Return the ssh command line up to and with the destination."""
         access, host = self._fleet.ssh, self._fleet.node(node)
         self._control_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        socket = host.serial if access.known_by == "serial" else "%C"
         options = {
             "BatchMode": "yes",
             "ConnectTimeout": "5",
             "ControlMaster": "auto",
-            "ControlPath": f"{self._control_dir}/%C",
+            # Of one machine only: a successor may have the address of the one before.
+            "ControlPath": f"{self._control_dir}/{socket}",
             "ControlPersist": "60",
             "IdentitiesOnly": "yes",
             "LogLevel": "ERROR",

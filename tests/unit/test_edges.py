@@ -172,6 +172,18 @@ def test_an_instance_is_known_by_its_id_as_addresses_come_back(tmp_path: Path) -
     assert not any("Alias" in word for word in SshRemote(fleet(), tmp_path).argv("head"))
 
 
+def test_ssh_itself_takes_the_options_as_they_are_meant(tmp_path: Path) -> None:
+    [program, *words] = SshRemote(aws_fleet("sessionManager"), tmp_path).argv("head")
+    told = shell.must_run([program, "-G", *words], timeout_s=10).stdout.splitlines()
+    assert {"hostname i-1", "user ubuntu", "hostkeyalias i-1", f"controlpath {tmp_path}/i-1"} <= (
+        set(told)
+    )
+    assert any(
+        line.startswith("proxycommand aws ssm start-session") and line.endswith("us-east-2")
+        for line in told
+    )
+
+
 def test_a_user_who_is_not_root_asks_sudo_without_a_password() -> None:
     assert as_root(aws_fleet("direct").ssh, "id -u; id") == "sudo -n -- sh -c 'id -u; id'"
     assert as_root(fleet().ssh, "id -u; id") == "id -u; id"
