@@ -43,7 +43,7 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
         return made | _kubernetes(plan, place, network, opts, spec)
     if plan.head is None:
         return made
-    fleet = found(_launched(plan, plan.head, place, network, opts))
+    fleet = found(_launched(plan, plan.head, network, storage, opts))
     return made | outputs(stack, fleet) | proved(spec, stack, fleet)
 
 
@@ -98,11 +98,12 @@ def _kubernetes(
 def _launched(
     plan: AwsPlan,
     head: HeadPlan,
-    place: Place,
     network: Network,
+    storage: Storage,
     opts: pulumi.ResourceOptions,
 ) -> Launched:
     """Launch pools and head, once there is a way out and a profile to launch with."""
+    place = network.place
     repositories = [s.data_repository for s in plan.file_systems if s.data_repository]
     role = NodeRole("access", NodeRoleArgs(place=place, repositories=repositories), opts)
     after = pulumi.ResourceOptions(depends_on=[network, role])
@@ -117,4 +118,4 @@ def _launched(
     }
     pools = {pool.name: Pool(pool.name, PoolArgs(plan=pool, **shared), opts) for pool in plan.pools}
     made = Head("head", HeadArgs(plan=head, **shared), opts)
-    return Launched(place=place, plan=plan, pools=pools, head=made)
+    return Launched(place=place, plan=plan, pools=pools, head=made, storage=storage)

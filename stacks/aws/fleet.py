@@ -9,6 +9,7 @@ import pulumi
 
 from muster.converge.digest import content_digests
 from muster.errors import UsageError
+from muster.plan.aws.fleet import HEAD
 from muster.plan.aws.model import AwsPlan
 from muster.provider.resources import (
     Acceptance,
@@ -22,16 +23,18 @@ from muster.spec import ClusterSpec
 from stacks.aws.compute import Pool
 from stacks.aws.head import Head
 from stacks.aws.place import Place
+from stacks.aws.storage import Storage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Launched:
-    """What was made for the fleet: the pools by name, and the head."""
+    """What was made for the fleet: the pools by name, the head, and what all mount."""
 
     place: Place
     plan: AwsPlan
     pools: dict[str, Pool]
     head: Head
+    storage: Storage
 
 
 def found(launched: Launched) -> AwsFleet:
@@ -64,7 +67,18 @@ def found(launched: Launched) -> AwsFleet:
             head={"instance": launched.head.instance_id, "type": launched.head.type},
             access={"user": access.user, "keyFile": access.key_file, "via": access.via},
             launched={name: pool.template.label for name, pool in launched.pools.items()},
+            storage=[
+                {
+                    "mount": system.mount,
+                    "kind": system.kind,
+                    "address": launched.storage.addresses[system.mount],
+                }
+                for system in plan.file_systems
+                if system.mount in launched.storage.addresses
+            ],
         ),
+        # An address does not say that a file system can be mounted: its mount targets do.
+        pulumi.ResourceOptions(depends_on=[launched.storage]),
     )
 
 
@@ -103,5 +117,5 @@ def outputs(stack: str, fleet: AwsFleet) -> dict[str, pulumi.Input[Any]]:
     return {
         "fleet": fleet.output("addresses"),
         "head": fleet.output("headAddress"),
-        "ssh": f"muster ssh {stack} head",
+        "ssh": f"muster ssh {stack} {HEAD}",
     }

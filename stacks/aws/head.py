@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from muster.catalog.aws_stack import load_aws_stack
-from muster.lab.model import HEAD_NAME
+from muster.plan.aws.fleet import HEAD
 from muster.plan.aws.model import HeadPlan, Interface
 from stacks.aws.place import Place
 from stacks.aws.template import TemplateArgs, new_template
@@ -34,12 +34,12 @@ class Head(pulumi.ComponentResource):
     ) -> None:
         super().__init__("muster:aws:Head", name, {}, opts)
         place, plan = args.place, args.plan
-        called = place.name(HEAD_NAME)
+        called = place.name(HEAD)
         template = new_template(
             called,
             TemplateArgs(
                 place=place,
-                pool=HEAD_NAME,
+                pool=HEAD,
                 type=plan.type.name,
                 image=plan.image,
                 root_gib=plan.root_gib,
@@ -58,7 +58,7 @@ class Head(pulumi.ComponentResource):
             disable_api_termination=True,
             # Lets `down` end it all the same: the protection is against a click, not the stack.
             force_destroy=True,
-            tags=place.tagged(called, HEAD_NAME),
+            tags=place.tagged(called, HEAD),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.type = plan.type.name

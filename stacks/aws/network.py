@@ -35,7 +35,7 @@ class Network(pulumi.ComponentResource):
         self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("muster:aws:Network", name, {}, opts)
-        self._args, self._place, self._plan = args, args.place, args.plan
+        self._args, self.place, self._plan = args, args.place, args.plan
         self._child = pulumi.ResourceOptions(parent=self)
         self.vpc_id: pulumi.Input[str] = self._plan.vpc_id or self._vpc()
         self.subnet_id: pulumi.Output[str] = (
@@ -48,13 +48,13 @@ class Network(pulumi.ComponentResource):
         self.register_outputs({"vpcId": self.vpc_id, "subnetId": self.subnet_id})
 
     def _vpc(self) -> pulumi.Output[str]:
-        name = self._place.name("vpc")
+        name = self.place.name("vpc")
         vpc = aws.ec2.Vpc(
             name,
             cidr_block=self._plan.cidr,
             enable_dns_hostnames=True,
             enable_dns_support=True,
-            tags=self._place.tagged(name),
+            tags=self.place.tagged(name),
             opts=self._child,
         )
         made: pulumi.Output[str] = vpc.id
@@ -74,12 +74,12 @@ class Network(pulumi.ComponentResource):
         subnet = self._new_subnet("private", self._plan.private_cidr)
         routes = self._routes("private", subnet)
         aws.ec2.VpcEndpoint(
-            self._place.name("s3"),
+            self.place.name("s3"),
             vpc_id=self.vpc_id,
-            service_name=f"com.amazonaws.{self._place.region}.s3",
+            service_name=f"com.amazonaws.{self.place.region}.s3",
             vpc_endpoint_type="Gateway",
             route_table_ids=[routes.id],
-            tags=self._place.tagged(self._place.name("s3")),
+            tags=self.place.tagged(self.place.name("s3")),
             opts=self._child,
         )
         if self._plan.public_cidr:
@@ -88,21 +88,21 @@ class Network(pulumi.ComponentResource):
         return made
 
     def _new_subnet(self, word: str, cidr: str, zone_id: str = "") -> aws.ec2.Subnet:
-        name = self._place.name(word)
+        name = self.place.name(word)
         return aws.ec2.Subnet(
             name,
             vpc_id=self.vpc_id,
             cidr_block=cidr,
             availability_zone_id=zone_id or self._plan.zone_id,
             map_public_ip_on_launch=False,
-            tags=self._place.tagged(name),
+            tags=self.place.tagged(name),
             opts=self._child,
         )
 
     def _routes(self, word: str, subnet: aws.ec2.Subnet) -> aws.ec2.RouteTable:
-        name = self._place.name(word)
+        name = self.place.name(word)
         routes = aws.ec2.RouteTable(
-            name, vpc_id=self.vpc_id, tags=self._place.tagged(name), opts=self._child
+            name, vpc_id=self.vpc_id, tags=self.place.tagged(name), opts=self._child
         )
         aws.ec2.RouteTableAssociation(
             name, subnet_id=subnet.id, route_table_id=routes.id, opts=self._child
@@ -113,7 +113,7 @@ class Network(pulumi.ComponentResource):
         self, word: str, routes: aws.ec2.RouteTable, **through: pulumi.Input[str]
     ) -> None:
         aws.ec2.Route(
-            self._place.name(word),
+            self.place.name(word),
             route_table_id=routes.id,
             destination_cidr_block="0.0.0.0/0",
             opts=self._child,
@@ -124,13 +124,13 @@ class Network(pulumi.ComponentResource):
         subnet = self._new_subnet("public", cidr)
         routes = self._routes("public", subnet)
         self._route_out("internet", routes, gateway_id=self._gateway())
-        name = self._place.name("nat")
-        address = aws.ec2.Eip(name, domain="vpc", tags=self._place.tagged(name), opts=self._child)
+        name = self.place.name("nat")
+        address = aws.ec2.Eip(name, domain="vpc", tags=self.place.tagged(name), opts=self._child)
         gateway = aws.ec2.NatGateway(
             name,
             subnet_id=subnet.id,
             allocation_id=address.allocation_id,
-            tags=self._place.tagged(name),
+            tags=self.place.tagged(name),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[routes]),
         )
         made: pulumi.Output[str] = gateway.id
@@ -144,9 +144,9 @@ class Network(pulumi.ComponentResource):
             where = f"{_WHERE}.vpcId"
             found = look(aws.ec2.get_internet_gateway, what, where, self, filters=of_vpc)
             return pulumi.Output.from_input(str(found.internet_gateway_id))
-        name = self._place.name("internet")
+        name = self.place.name("internet")
         gateway = aws.ec2.InternetGateway(
-            name, vpc_id=self.vpc_id, tags=self._place.tagged(name), opts=self._child
+            name, vpc_id=self.vpc_id, tags=self.place.tagged(name), opts=self._child
         )
         made: pulumi.Output[str] = gateway.id
         return made
@@ -175,28 +175,28 @@ class Network(pulumi.ComponentResource):
     def _nodes(self) -> Group:
         """Make the nodes' group: EFA asks for a rule to itself both ways, beside the one out."""
         about = "nodes: everything among themselves"
-        nodes = new_group(self._place, "nodes", about, self.vpc_id, self._child)
-        let_flow(self._place, nodes, nodes, [Ports()], self._child)
-        let_out(self._place, nodes, self._child)
+        nodes = new_group(self.place, "nodes", about, self.vpc_id, self._child)
+        let_flow(self.place, nodes, nodes, [Ports()], self._child)
+        let_out(self.place, nodes, self._child)
         for cidr in self._args.ssh_from:
-            let_in(self._place, nodes, cidr, _SSH, self._child)
+            let_in(self.place, nodes, cidr, _SSH, self._child)
         return nodes
 
     def _endpoints(self) -> None:
         about = "endpoints of AWS services"
-        group = new_group(self._place, "endpoints", about, self.vpc_id, self._child)
-        let_flow(self._place, self.nodes, group, [_HTTPS], self._child)
+        group = new_group(self.place, "endpoints", about, self.vpc_id, self._child)
+        let_flow(self.place, self.nodes, group, [_HTTPS], self._child)
         for service in load_quotas().endpoints.services:
-            name = self._place.name(service)
+            name = self.place.name(service)
             aws.ec2.VpcEndpoint(
                 name,
                 vpc_id=self.vpc_id,
-                service_name=f"com.amazonaws.{self._place.region}.{service}",
+                service_name=f"com.amazonaws.{self.place.region}.{service}",
                 vpc_endpoint_type="Interface",
                 subnet_ids=[self.subnet_id],
                 security_group_ids=[group.id],
                 private_dns_enabled=True,
-                tags=self._place.tagged(name),
+                tags=self.place.tagged(name),
                 opts=self._child,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pulumi
@@ -88,23 +89,26 @@ class Storage(pulumi.ComponentResource):
         word = system.mount.strip("/").replace("/", ".")
         about = f"file system {system.mount}"
         group = new_group(self._place, f"fs-{word}", about, self._args.vpc_id, self._child)
-        self._let_mount(system, group)
+        after = self._holds_data(self._let_mount(system, group))
+        name = self._place.name(word)
         if system.kind == "efs":
-            return self._efs(word, system, group)
+            return self._efs(name, system, group)
         if system.kind == "fsxOpenZfs":
-            return self._openzfs(word, system, group)
-        return self._lustre(word, system, group)
+            return self._openzfs(name, system, group, after)
+        return self._lustre(name, system, group, after)
 
-    def _let_mount(self, system: FileSystemPlan, group: Group) -> None:
+    def _let_mount(self, system: FileSystemPlan, group: Group) -> list[pulumi.Resource]:
         """Open the ports; Lustre's servers call back, and over EFA only rules for all hold."""
         nodes = self._args.nodes
         ports = [Ports()] if system.efa else _ports(system)
-        let_flow(self._place, nodes, group, ports, self._child)
+        pairs = [(nodes, group)]
         if system.kind == "fsxLustre":
-            let_flow(self._place, group, nodes, ports, self._child)
-            let_flow(self._place, group, group, ports, self._child)
+            pairs += [(group, nodes), (group, group)]
+        rules = (let_flow(self._place, a, b, ports, self._child) for a, b in pairs)
+        return list(chain.from_iterable(rules))
 
-    def _holds_data(self) -> pulumi.ResourceOptions:
+    def _holds_data(self, rules: list[pulumi.Resource]) -> pulumi.ResourceOptions:
+        """Keep what is made, and make it after its rules: FSx refuses a group without them."""
         limits = load_aws_stack().file_system_minutes
         minutes = {key: f"{getattr(limits, key)}m" for key in ("create", "update", "delete")}
         return pulumi.ResourceOptions(
@@ -112,12 +116,12 @@ class Storage(pulumi.ComponentResource):
             protect=True,
             retain_on_delete=True,
             custom_timeouts=pulumi.CustomTimeouts(**minutes),
-            # Without its rules a file system refuses its clients, and FSx refuses to make it.
-            depends_on=[self._args.nodes.resource],
+            depends_on=rules,
         )
 
-    def _lustre(self, word: str, system: FileSystemPlan, group: Group) -> pulumi.Output[str]:
-        name = self._place.name(word)
+    def _lustre(
+        self, name: str, system: FileSystemPlan, group: Group, opts: pulumi.ResourceOptions
+    ) -> pulumi.Output[str]:
         made = aws.fsx.LustreFileSystem(
             name,
             subnet_ids=self._args.subnet_id,
@@ -126,7 +130,7 @@ class Storage(pulumi.ComponentResource):
             file_system_type_version=load_aws_stack().lustre.version,
             skip_final_backup=True,
             tags=self._place.tagged(name),
-            opts=self._holds_data(),
+            opts=opts,
             **lustre_size(system),
         )
         if system.data_repository is not None:
@@ -153,8 +157,9 @@ class Storage(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=[bucket] if bucket else []),
         )
 
-    def _openzfs(self, word: str, system: FileSystemPlan, group: Group) -> pulumi.Output[str]:
-        name = self._place.name(word)
+    def _openzfs(
+        self, name: str, system: FileSystemPlan, group: Group, opts: pulumi.ResourceOptions
+    ) -> pulumi.Output[str]:
         made = aws.fsx.OpenZfsFileSystem(
             name,
             subnet_ids=[self._args.subnet_id],
@@ -164,13 +169,12 @@ class Storage(pulumi.ComponentResource):
             throughput_capacity=system.throughput,
             skip_final_backup=True,
             tags=self._place.tagged(name),
-            opts=self._holds_data(),
+            opts=opts,
         )
         address: pulumi.Output[str] = made.dns_name
         return address
 
-    def _efs(self, word: str, system: FileSystemPlan, group: Group) -> pulumi.Output[str]:
-        name = self._place.name(word)
+    def _efs(self, name: str, system: FileSystemPlan, group: Group) -> pulumi.Output[str]:
         given = system.throughput is not None
         made = aws.efs.FileSystem(
             name,

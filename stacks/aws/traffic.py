@@ -70,12 +70,16 @@ def new_group(
 
 def let_flow(
     place: Place, source: Group, target: Group, ports: Iterable[Ports], opts: pulumi.ResourceOptions
-) -> None:
-    """Let the members of one group open connections to those of another, or of the same."""
+) -> list[pulumi.Resource]:
+    """Let the members of one group open connections to those of another, or of the same.
+
+    Returns the rules, for what must not be made before they hold.
+    """
+    rules: list[pulumi.Resource] = []
     for port in ports:
         name = place.name(source.word, "to", target.word, str(port))
         shape = {"ip_protocol": port.protocol, "from_port": port.first, "to_port": port.last}
-        aws.vpc.SecurityGroupIngressRule(
+        come_in = aws.vpc.SecurityGroupIngressRule(
             name,
             security_group_id=target.id,
             referenced_security_group_id=source.id,
@@ -84,7 +88,7 @@ def let_flow(
             opts=opts,
             **shape,
         )
-        aws.vpc.SecurityGroupEgressRule(
+        go_out = aws.vpc.SecurityGroupEgressRule(
             name,
             security_group_id=source.id,
             referenced_security_group_id=target.id,
@@ -93,6 +97,8 @@ def let_flow(
             opts=opts,
             **shape,
         )
+        rules += [come_in, go_out]
+    return rules
 
 
 def let_out(place: Place, group: Group, opts: pulumi.ResourceOptions) -> None:
