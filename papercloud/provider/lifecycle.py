@@ -276,9 +276,11 @@ class Lifecycle:
         outputs: Mapping[str, Any],
         inputs: Mapping[str, Any],
     ) -> None:
+        if not self._tags or self.kind.tagging is None:
+            return
         wanted = {**account.default_tags, **(inputs.get("tags") or {})}
         has = outputs.get("tagsAll") or {}
-        if self.kind.tagging is not None and has != wanted:
+        if has != wanted:
             arn = str(outputs.get("arn", ""))
             self.kind.retag(account, resource_id, arn, set(has), wanted)
 

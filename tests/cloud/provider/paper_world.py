@@ -30,6 +30,7 @@ READ: Final = json.dumps(
         "Statement": [{"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}],
     }
 )
+IMAGE: Final = "ami-0123456789abcdef0"
 TAGS: Final = {"owner": "me"}
 
 
@@ -79,21 +80,22 @@ class Made:
 class PaperWorld:
     """Makes resources on demand, and what they need before them."""
 
-    def __init__(self, account: Account, image: str) -> None:
+    def __init__(self, account: Account) -> None:
         self.account = account
-        self.image = image
         self.made: dict[str, Made] = {}
 
-    def make(self, token: str, inputs: Properties, name: str = "it") -> Made:
-        lifecycle = Lifecycle(
-            token=token, kind=KINDS[token], schema=schema.load(), account=self.account
-        )
-        return Made(lifecycle, name, inputs)
+    def lifecycle(self, token: str) -> Lifecycle:
+        return Lifecycle(token=token, kind=KINDS[token], schema=schema.load(), account=self.account)
+
+    def make(self, token: str, inputs: Properties, name: str) -> Made:
+        made = Made(self.lifecycle(token), name, inputs)
+        self.made[f"{token} {name}"] = made
+        return made
 
     def __getitem__(self, token: str) -> Made:
-        if token not in self.made:
-            self.made[token] = self.make(token, EXAMPLES[token](self))
-        return self.made[token]
+        if (known := f"{token} it") not in self.made:
+            self.make(token, EXAMPLES[token](self), "it")
+        return self.made[known]
 
 
 VPC = "aws:ec2/vpc:Vpc"
@@ -147,9 +149,9 @@ def _template(world: PaperWorld) -> Properties:
     first = {"networkCardIndex": 0, "deviceIndex": 0, "associatePublicIpAddress": "false"}
     second = {"networkCardIndex": 1, "deviceIndex": 1, "interfaceType": "efa-only"}
     return {
-        "imageId": world.image,
-        "instanceType": "m7i.4xlarge",
-        "networkInterfaces": [{**common, **first}, {**common, **second}][:1],
+        "imageId": IMAGE,
+        "instanceType": "p5.48xlarge",
+        "networkInterfaces": [{**common, **first}, {**common, **second}],
         "iamInstanceProfile": {"arn": world[PROFILE]["arn"]},
         "placement": {"groupName": world[PLACEMENT].id},
         "metadataOptions": {"httpTokens": "required", "httpEndpoint": "enabled"},
@@ -213,7 +215,7 @@ EXAMPLES: Final[Mapping[str, Callable[[PaperWorld], Properties]]] = {
         "tags": TAGS,
     },
     ROUTE: lambda w: {
-        "routeTableId": w.make(TABLE, {"vpcId": w[VPC].id}).id,
+        "routeTableId": w.make(TABLE, {"vpcId": w[VPC].id}, "private").id,
         "destinationCidrBlock": "0.0.0.0/0",
         "natGatewayId": w[NAT].id,
     },
@@ -247,7 +249,7 @@ EXAMPLES: Final[Mapping[str, Callable[[PaperWorld], Properties]]] = {
         "availabilityZone": "us-east-2a",
         "instanceCount": 2,
         "instancePlatform": "Linux/UNIX",
-        "instanceType": "p5.48xlarge",
+        "instanceType": "g6e.48xlarge",
         "instanceMatchCriteria": "targeted",
         "endDateType": "unlimited",
         "tags": TAGS,
