@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -16,6 +17,7 @@ from muster.plan.price import price_of
 from muster.spec import ClusterSpec
 from stacks.aws.access import NodeRole, NodeRoleArgs, cloud_config, encoded
 from stacks.aws.compute import Pool, PoolArgs
+from stacks.aws.existing import root_devices
 from stacks.aws.fleet import Launched, found, outputs, proved
 from stacks.aws.head import Head, HeadArgs
 from stacks.aws.kubernetes import Eks, EksArgs
@@ -29,7 +31,10 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
     plan = plan_aws(spec, catalog, stack)
     region = pulumi.Config("aws").require("region")
     place = Place(stack=stack, region=region, tags=plan.tags)
-    opts = pulumi.ResourceOptions(provider=_provider(place))
+    provider = _provider(place)
+    opts = pulumi.ResourceOptions(provider=provider)
+    # Before anything is built: an image that is not there stops the program with nothing to clear.
+    place = replace(place, root_devices=root_devices(plan.images, provider))
     network = Network(
         "network", NetworkArgs(place=place, plan=plan.network, ssh_from=plan.ssh_from), opts
     )

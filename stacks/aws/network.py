@@ -37,6 +37,7 @@ class Network(pulumi.ComponentResource):
         super().__init__("muster:aws:Network", name, {}, opts)
         self._args, self.place, self._plan = args, args.place, args.plan
         self._child = pulumi.ResourceOptions(parent=self)
+        self._ask = pulumi.InvokeOptions(parent=self)
         self.vpc_id: pulumi.Input[str] = self._plan.vpc_id or self._vpc()
         self.subnet_id: pulumi.Output[str] = (
             self._existing_subnet(self._plan.subnet_id) if self._plan.subnet_id else self._subnet()
@@ -63,7 +64,7 @@ class Network(pulumi.ComponentResource):
     def _existing_subnet(self, subnet_id: str) -> pulumi.Output[str]:
         """Look at the subnet: nodes, reservation and file systems must be in the zone named."""
         where = f"{_WHERE}.subnetId"
-        found = look(aws.ec2.get_subnet, f"subnet {subnet_id}", where, self, id=subnet_id)
+        found = look(aws.ec2.get_subnet, f"subnet {subnet_id}", where, self._ask, id=subnet_id)
         zone_id, vpc_id = self._plan.zone_id, self._plan.vpc_id
         _refuse(subnet_id, "zone", found.availability_zone_id, zone_id, "zoneId")
         _refuse(subnet_id, "VPC", found.vpc_id, vpc_id or found.vpc_id, "vpcId")
@@ -142,7 +143,7 @@ class Network(pulumi.ComponentResource):
             of_vpc = [{"name": "attachment.vpc-id", "values": [self._plan.vpc_id]}]
             what = f"the internet gateway of {self._plan.vpc_id}"
             where = f"{_WHERE}.vpcId"
-            found = look(aws.ec2.get_internet_gateway, what, where, self, filters=of_vpc)
+            found = look(aws.ec2.get_internet_gateway, what, where, self._ask, filters=of_vpc)
             return pulumi.Output.from_input(str(found.internet_gateway_id))
         name = self.place.name("internet")
         gateway = aws.ec2.InternetGateway(
@@ -159,7 +160,7 @@ class Network(pulumi.ComponentResource):
             aws.get_availability_zones,
             "the region's zones",
             f"{_WHERE}.zoneId",
-            self,
+            self._ask,
             state="available",
             exclude_zone_ids=[self._plan.zone_id],
             filters=[{"name": "zone-type", "values": ["availability-zone"]}],

@@ -16,6 +16,8 @@ class Place:
     region: str
     tags: dict[str, str] = field(default_factory=dict)
     """The spec's own."""
+    root_devices: dict[str, str] = field(default_factory=dict)
+    """The name that each image gives its root disk."""
 
     def name(self, *words: str) -> str:
         """Return the name of a resource; Pulumi adds random digits where AWS sees it."""

@@ -12,7 +12,6 @@ import pulumi_aws as aws
 from muster.catalog.aws_stack import load_aws_stack
 from muster.errors import UsageError
 from muster.plan.aws.model import Interface
-from stacks.aws.existing import look
 from stacks.aws.place import Place
 
 _TAGGED = ("instance", "volume", "network-interface")
@@ -76,7 +75,7 @@ def new_template(name: str, args: TemplateArgs, parent: pulumi.Resource) -> Temp
             "http_put_response_hop_limit": args.hops,
             "instance_metadata_tags": "enabled",
         },
-        block_device_mappings=[_root_disk(args.image, args.root_gib, parent)],
+        block_device_mappings=[_root_disk(args, args.image)],
         tag_specifications=[{"resource_type": kind, "tags": tags} for kind in _TAGGED],
         tags=tags,
         opts=pulumi.ResourceOptions(parent=parent),
@@ -101,14 +100,12 @@ def _interface(one: Interface, args: TemplateArgs) -> dict[str, Any]:
     return found
 
 
-def _root_disk(image: str, gib: int, parent: pulumi.Resource) -> dict[str, Any]:
-    """Return the root disk, under the image's own name for it: else it would be a second disk."""
-    by_id = [{"name": "image-id", "values": [image]}]
-    found = look(aws.ec2.get_ami, f"image {image}", "muster:cluster.image", parent, filters=by_id)
+def _root_disk(args: TemplateArgs, image: str) -> dict[str, Any]:
+    """Return the root disk, under the image's own name for it."""
     disk = {
         "volume_type": load_aws_stack().root_disk.kind,
-        "volume_size": gib,
+        "volume_size": args.root_gib,
         "encrypted": "true",
         "delete_on_termination": "true",
     }
-    return {"device_name": found.root_device_name, "ebs": disk}
+    return {"device_name": args.place.root_devices[image], "ebs": disk}

@@ -143,6 +143,12 @@ class AwsPlan:
         return PRIVATE_RANGES if direct else ()
 
     @property
+    def images(self) -> frozenset[str]:
+        """Images that nodes boot."""
+        booted = (*self.pools, *((self.head,) if self.head else ()))
+        return frozenset(one.image for one in booted if one.image)
+
+    @property
     def nodes(self) -> int:
         """Instances of all pools, without the head."""
         return sum(pool.size for pool in self.pools)

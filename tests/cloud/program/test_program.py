@@ -193,6 +193,7 @@ def test_an_image_that_is_not_there_stops_the_program_with_one_line() -> None:
     mocks = Recording(missing={"aws:ec2/getAmi:getAmi"})
     with pytest.raises(UsageError, match=r"muster:cluster.image: image ami-.* Check the id"):
         run(cluster(), mocks=mocks)
+    assert [asked.type for asked in mocks.resources] == ["pulumi:providers:aws"]
 
 
 def test_a_new_subnet_in_an_existing_vpc_uses_the_gateway_that_is_there() -> None:
@@ -337,6 +338,14 @@ def test_the_fleet_is_told_everything_that_it_waits_for() -> None:
         "via": "sessionManager",
     }
     assert (told["zoneId"], told["region"]) == ("use2-az1", "us-east-2")
+
+
+def test_the_fleet_is_told_what_all_machines_mount() -> None:
+    recording, _ = built("example-mixed")
+    assert recording.one("Fleet").inputs["storage"] == [
+        {"mount": "/fsx", "kind": "fsxLustre", "address": "test-fsx.invalid"},
+        {"mount": "/home", "kind": "fsxOpenZfs", "address": "test-home.invalid"},
+    ]
 
 
 def test_a_node_group_says_spot_and_subnet_itself() -> None:
