@@ -20,11 +20,17 @@ from typing import Any
 import boto3
 import yaml
 
-from benchmarks.wrong_clusters import Cluster, account, right, wrong
+from benchmarks.wrong_clusters import ZONE, Cluster, account, right, wrong
 from papercloud.server import PaperCloud
 
 VERSION = "3.16.1"
 SIZES = (8, 1250)
+SUBNETS = {
+    "wide": "10.0.0.0/17",
+    "closed": "10.0.128.0/18",
+    "public": "10.0.254.0/24",
+    "narrow": "10.0.255.0/25",
+}
 ROOT = Path(__file__).resolve().parent.parent
 INSTALL_S, RUN_S = 1800.0, 300
 _SHOWN = 90
@@ -184,17 +190,31 @@ def _last(text: str) -> str:
 
 
 def _network(cloud: PaperCloud) -> dict[str, str]:
-    """Make a VPC with a wide and a narrow subnet."""
+    """Make a VPC: a wide and a narrow subnet behind a NAT gateway, and one without a way out."""
     keys = {"aws_access_key_id": "paper", "aws_secret_access_key": "paper"}
     ec2 = boto3.client("ec2", endpoint_url=cloud.endpoint, region_name="us-east-2", **keys)
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     for name in ("EnableDnsSupport", "EnableDnsHostnames"):
         ec2.modify_vpc_attribute(VpcId=vpc, **{name: {"Value": True}})
     made = {"vpc": vpc}
-    for name, cidr in (("wide", "10.0.0.0/17"), ("narrow", "10.0.255.0/25")):
-        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone="us-east-2a")
+    for name, cidr in SUBNETS.items():
+        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=ZONE)
         made[name] = subnet["Subnet"]["SubnetId"]
+    gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
+    address = ec2.allocate_address(Domain="vpc")["AllocationId"]
+    _route(ec2, vpc, [made["public"]], GatewayId=gateway)
+    nat = ec2.create_nat_gateway(SubnetId=made["public"], AllocationId=address)
+    through = nat["NatGateway"]["NatGatewayId"]
+    _route(ec2, vpc, [made["wide"], made["narrow"]], NatGatewayId=through)
     return made
+
+
+def _route(ec2: Any, vpc: str, subnets: Sequence[str], **through: str) -> None:
+    table = ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **through)
+    for subnet in subnets:
+        ec2.associate_route_table(RouteTableId=table, SubnetId=subnet)
 
 
 def _times(asked: Mapping[str, Ask], folder: Path, runs: int) -> None:

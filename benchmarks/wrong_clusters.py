@@ -156,6 +156,7 @@ def wrong() -> tuple[Case, ...]:
             name="a subnet with addresses for each pool, not for all",
             cluster=replace(bought, pools=forty, subnet="narrow"),
         ),
+        Case(name="a subnet without a way out", cluster=replace(good, subnet="closed")),
         Case(name="a reservation smaller than its pool", cluster=good, scenario=account(3)),
         Case(
             name="one reservation of 4 for two pools of 4",
