@@ -1,10 +1,13 @@
-"""How often is a single test of a node low, and could that be luck? Pure."""
+"""How often is a single test of a node low, and how low: could that be luck? Pure.
+
+Any test may be disturbed now and then. Learned from the fleet: how often that happens, and how
+often a test is as low as this one. Few events that are as low as hardly any weigh as much as many.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import comb, log
 from typing import Self
 
@@ -53,9 +56,12 @@ class LowEvents:
     tests: Index
     llr: Values
     """Weight of the evidence for a fault (log likelihood ratio of Wald's sequential test)."""
-    rate: float
-    """The fleet's usual rate of low events."""
-    policy: Policy
+    depth: Values
+    """Deviation of each test; nan where there is none."""
+    weight: Values
+    """How sure it is of each test that both of its nodes are good."""
+    weighed: float
+    """Sum of the weights of all tests."""
 
     @classmethod
     def weigh(
@@ -65,20 +71,22 @@ class LowEvents:
         partner: Index,
         policy: Policy,
         *,
+        depth: Values,
         apart: Mask | None = None,
     ) -> Self:
         """Weigh each node's low events against the fleet's rate, learned without those `apart`."""
-        rate = _usual_rate(low, clean, partner, policy.faulty_event_rate, apart)
+        rate, weight = _usual_rate(low, clean, partner, policy.faulty_event_rate, apart)
         count, tests = low.sum(axis=1), clean.sum(axis=1)
         return cls(
             low=low,
             clean=clean,
             partner=partner,
+            depth=depth,
+            weight=weight,
+            weighed=float((weight * clean).sum()),
             count=count,
             tests=tests,
             llr=_llr(count, tests, rate, policy.faulty_event_rate),
-            rate=rate,
-            policy=policy,
         )
 
     @classmethod
@@ -87,18 +95,30 @@ class LowEvents:
         clean = np.sum([one.clean for one in rails], axis=0)
         low = np.sum([one.low for one in rails], axis=0)
         joint = (low > 1) & (low >= RAILS_SHARE * clean)
-        return cls.weigh(joint, clean > 0, rails[0].partner, policy)
+        with np.errstate(invalid="ignore"):
+            depth = np.fmin.reduce([np.where(one.clean, one.depth, np.nan) for one in rails])
+        return cls.weigh(joint, clean > 0, rails[0].partner, policy, depth=depth)
 
-    def proved(self, *, screening: int, alarm: float, last: bool) -> Mask:
+    def proved(self, *, screening: int, alarm: float, looks: int) -> Mask:
         """Return nodes that fail too often for luck, and did so again in a confirming round.
 
-        After the last round the count itself decides, before that Wald's bound.
+        `alarm` is the chance to name a good node, in as many `looks` at it.
         """
-        found = self.llr > log((1 - self.policy.miss) / alarm)
-        if last:
-            found |= self.count >= _least_unusual(self.tests, self.rate, alarm)
-        again = self.low[:, screening:].any(axis=1)
-        return found & (self.count >= ROUNDS_MIN) & again
+        found = (self.count >= ROUNDS_MIN) & self.low[:, screening:].any(axis=1)
+        for node in np.flatnonzero(found).tolist():
+            found[node] = self._luck(node) < alarm / looks
+        return found
+
+    def _luck(self, node: int) -> float:
+        """Return the chance of a good node to have such low tests: so many, and so low."""
+        depths = np.sort(self.depth[node][self.low[node]])[ROUNDS_MIN - 1 :]
+        tests = int(self.tests[node])
+        worst = 1.0
+        for number, depth in enumerate(depths.tolist(), start=ROUNDS_MIN):
+            lower = float((self.weight * (self.low & (self.depth <= depth))).sum())
+            rate = (lower + PRIOR[0]) / (self.weighed + PRIOR[1])
+            worst = min(worst, _tail(tests, number, min(rate, 1.0)))
+        return min(worst * len(depths), 1.0)
 
     def stands_out(self, cleared: Mask, rails: int) -> Mask:
         """Return nodes whose low events ask for more tests, or hold them back after enough.
@@ -114,27 +134,27 @@ def event_limit(sigma: float, policy: Policy) -> float:
     return max(policy.event_sigmas * sigma, policy.event_fraction)
 
 
-def _usual_rate(low: Mask, clean: Mask, partner: Index, faulty: float, apart: Mask | None) -> float:
+def _usual_rate(
+    low: Mask, clean: Mask, partner: Index, faulty: float, apart: Mask | None
+) -> tuple[float, Values]:
     """Learn good nodes' rate of low events, while faulty nodes are told apart by theirs.
 
     Two kinds of nodes, and how sure it is that a node is good, are estimated in turn; a test counts
     as far as both of its nodes are good.
     """
     count, tests = low.sum(axis=1), clean.sum(axis=1)
+    lows, extra = PRIOR
     good = np.ones(len(low)) if apart is None else np.where(apart, 0.0, 1.0)
     candidate, share = good > 0, FAULTY_SHARE
-    if not candidate.any():
-        return RATE_RANGE[1]
-    lows, extra = PRIOR
-    rate = RATE_RANGE[1]
-    for _ in range(RATE_PASSES):
+    rate, weight = RATE_RANGE[1], np.zeros(low.shape)
+    for _ in range(RATE_PASSES if candidate.any() else 0):
         weight = good[:, np.newaxis] * good[partner]
         rate = float(((weight * low).sum() + lows) / ((weight * clean).sum() + extra))
         rate = min(max(rate, RATE_RANGE[0]), RATE_RANGE[1])
         odds = log(share / (1 - share)) + _llr(count, tests, rate, faulty)
         good = np.where(candidate, 1 / (1 + np.exp(np.minimum(odds, ODDS_MAX))), 0.0)
         share = min(max(1 - float(good[candidate].mean()), FAULTY_SHARE), FAULTY_SHARE_MAX)
-    return rate
+    return rate, weight
 
 
 def _llr(count: Index, tests: Index, rate: float, faulty: float) -> Values:
@@ -143,18 +163,7 @@ def _llr(count: Index, tests: Index, rate: float, faulty: float) -> Values:
     return count * gain + (tests - count) * loss
 
 
-def _least_unusual(tests: Index, rate: float, alarm: float) -> Index:
-    """Return for each node so many low events as a good one has with less chance than `alarm`."""
-    numbers, place = np.unique(tests, return_inverse=True)
-    least = np.array([_unusual(int(n), rate, alarm) for n in numbers], dtype=np.int64)
-    return least[place]
-
-
-@cache
-def _unusual(tests: int, rate: float, alarm: float) -> int:
-    tail = 1.0
-    for low in range(tests + 1):
-        if tail < alarm:
-            return low
-        tail -= comb(tests, low) * rate**low * (1 - rate) ** (tests - low)
-    return tests + 1
+def _tail(tests: int, low: int, rate: float) -> float:
+    """Return the chance of at least so many low events."""
+    chances = (comb(tests, n) * rate**n * (1 - rate) ** (tests - n) for n in range(low, tests + 1))
+    return sum(chances)

@@ -71,7 +71,8 @@ def judge_rails(
     studies: Mapping[int | None, RailStudy], *, policy: Policy, stage: Stage
 ) -> dict[int | None, Judgements]:
     """Judge all nodes on all rails, and those that fail on most rails at once."""
-    alarm = policy.false_alarm / stage.rails
+    size = max((len(study.tests.seats.leaf) for study in studies.values()), default=1)
+    alarm = min(policy.false_alarm, policy.false_alarm_run / max(size, 1)) / stage.rails
     found = {
         rail: _judge_rail(study, policy=policy, stage=stage, alarm=alarm)
         for rail, study in studies.items()
@@ -92,7 +93,9 @@ def _judge_rail(rail: RailStudy, *, policy: Policy, stage: Stage, alarm: float) 
             by_floor=every,
             effect=np.zeros(len(every)),
             slow=~every,
-            events=LowEvents.weigh(none, none, rail.tests.seats.partner, policy),
+            events=LowEvents.weigh(
+                none, none, rail.tests.seats.partner, policy, depth=rail.tests.speed
+            ),
             by_counter={},
         )
     judged = _judge_speed(rail.throughput, policy=policy, stage=stage, alarm=alarm)
@@ -104,14 +107,22 @@ def _judge_speed(study: Study, *, policy: Policy, stage: Stage, alarm: float) ->
     explainer, found = study.explainer, study.effects
     clean = explainer.clean(found)
     low = clean & _below(explainer.deviation, event_limit(explainer.sigma, policy))
-    events = LowEvents.weigh(low, clean, explainer.seats.partner, policy, apart=found.low_nodes)
+    events = LowEvents.weigh(
+        low,
+        clean,
+        explainer.seats.partner,
+        policy,
+        depth=explainer.deviation,
+        apart=found.low_nodes,
+    )
     middle, confirming = row_medians(
         explainer.deviation[:, stage.screening :], clean[:, stage.screening :]
     )
     enough = confirming >= policy.confirm_tests_min
     confirmed = _below(middle, explainer.node_limit.at(explainer.sigma, confirming))
     slow = found.low_nodes & enough & confirmed
-    often = enough & events.proved(screening=stage.screening, alarm=alarm, last=stage.last)
+    looks = 1 if stage.last else max(policy.confirm_rounds, 1)
+    often = enough & events.proved(screening=stage.screening, alarm=alarm, looks=looks)
     cleared = confirming >= (policy.confirm_tests_min if stage.last else policy.confirm_rounds)
     stands_out = events.stands_out(cleared, stage.rails)
     watch = Limit(sigmas=policy.watch_sigmas, least=policy.watch_fraction)
@@ -139,7 +150,8 @@ def _judge_together(rails: list[Judgements], *, policy: Policy, stage: Stage, al
     events = LowEvents.together([judged.events for judged in rails], policy)
     confirming = events.clean[:, stage.screening :].sum(axis=1)
     often = confirming >= policy.confirm_tests_min
-    often &= events.proved(screening=stage.screening, alarm=alarm, last=stage.last)
+    looks = 1 if stage.last else max(policy.confirm_rounds, 1)
+    often &= events.proved(screening=stage.screening, alarm=alarm, looks=looks)
     for judged in rails:
         named = often & ~judged.by_floor & (judged.events.count > 0)
         judged.verdict[named] = QUARANTINED

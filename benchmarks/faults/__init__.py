@@ -1,0 +1,1 @@
+"""How well are injected faults found? A simulated fleet, many trials, several methods."""
