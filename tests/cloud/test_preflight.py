@@ -27,9 +27,11 @@ from muster.progress import silent
 from muster.spec import parse_spec
 from papercloud.cloud.scenario import Fault, Reservation, Scenario
 from papercloud.server import PaperCloud
+from tests.cloud.stories.paper_stack import PaperStack
 
 REGION, ZONE = "us-east-2", "us-east-2a"
 HELD = "cr-0123456789abcdef0"
+FSX = {"mount": "/fsx", "kind": "fsxLustre", "capacityGiB": 4800, "throughput": 250}
 IMAGE = "ami-0123456789abcdef0"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExampleExampleExampleExampleExampleExampleEx you"
 # What the catalog does not price in this region, and what a reservation in no group always leaves.
@@ -43,14 +45,13 @@ def reserved(count: int = 4, type_name: str = "p5.48xlarge", **more: Any) -> Res
 def cluster(**more: Any) -> dict[str, Any]:
     """Four p5 in a reservation, with a new file system that a bucket fills."""
     train = {"name": "train", "type": "p5.48xlarge", "count": 4}
-    fsx = {"mount": "/fsx", "kind": "fsxLustre", "capacityGiB": 4800, "throughput": 250}
     usual = {
         "target": "aws",
         "network": {"zoneId": "use2-az1", "cidr": "10.0.0.0/16"},
         "image": IMAGE,
         "access": {"publicKeys": [KEY]},
         "pools": [{**train, "capacity": {"reservation": HELD}}],
-        "storage": [{**fsx, "import": "s3://data-set/prefix"}],
+        "storage": [{**FSX, "import": "s3://data-set/prefix"}],
         "buckets": [{"name": "results-of-test"}],
         "budget": {"maxHourlyUsd": 5000.0},
     }
@@ -204,6 +205,26 @@ def test_existing_network_without_a_way_out_and_with_public_addresses_is_refused
     assert "are free" in worst(said, "free-addresses").said.what
     names = ("way-out", "no-public-address", "network-agrees", "free-addresses")
     assert {worst(said, name).standing for name in names} == {"fail"}
+
+
+def test_what_a_standing_stack_has_is_not_wanted_twice(cloud: PaperCloud, tmp_path: Path) -> None:
+    """The account holds this stack to the last vCPU, address and GiB, and nothing besides."""
+    vpcs = len(client("ec2").describe_vpcs()["Vpcs"])
+    quotas = {"L-417A185B": 768, "L-1216C47A": 8, "L-0263D0A3": 1, "L-8F1B9C74": 4800}
+    cloud.reset()
+    cloud.set(Scenario(reservations=(reserved(),), quotas={**quotas, "L-F678F1CE": vpcs + 1}))
+    spec = cluster(stages=["infra"], storage=[{**FSX, "import": "s3://results-of-test/data"}])
+    stack = PaperStack.make(tmp_path / "program", cloud, spec, stack="test")
+    before = results(spec)
+    stack.must_up()
+    after = results(spec)
+    rules = {
+        rule for said in (before, after) for rule in said if worst(said, rule).standing == "fail"
+    }
+    assert rules == set()
+    assert worst(after, "bucket-names").said.what == "results-of-test is this stack's already"
+    assert worst(after, "fabric-group").standing == "pass"
+    assert {rule for rule in after if worst(after, rule).standing == "unknown"} == {UNPRICED}
 
 
 @pytest.mark.usefixtures("fresh")
