@@ -11,6 +11,7 @@ _MODULES = (
     "blocks",
     "boots",
     "caller_policies",
+    "cluster_security_groups",
     "clusters",
     "elastic_file_systems",
     "file_systems",

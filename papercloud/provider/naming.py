@@ -100,6 +100,8 @@ class Names:
         if isinstance(value, Mapping) and "Key" in getattr(shape.member, "members", {}):
             return [{"Key": key, "Value": item} for key, item in value.items()]
         items = value if isinstance(value, list) else [value]
+        if None in items:
+            raise UnmodelledError(f"property {path} has an item that is null")
         return [self._write(item, shape.member, path) for item in items]
 
     def _found(self, found: Mapping[str, Any], path: str, *, is_top: bool) -> Any:

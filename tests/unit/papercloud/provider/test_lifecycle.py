@@ -150,3 +150,10 @@ def test_settings_of_the_provider_that_are_not_modelled_are_named() -> None:
 @pytest.mark.parametrize(("text", "value"), [("0", 0), ("10m", 600), ("1h30m", 5400), ("3s", 3)])
 def test_durations_are_read_as_go_writes_them(text: str, value: float) -> None:
     assert seconds(text) == value
+
+
+def test_a_null_in_a_list_is_a_mistake(of: Of) -> None:
+    interfaces = [{"securityGroups": ["sg-1", None]}]
+    inputs = {"networkInterfaces": interfaces}
+    _checked, mistakes = of(TEMPLATE).check(inputs, {}, name="x", seed=b"")
+    assert "networkInterfaces.securityGroups has an item that is null" in mistakes[0]
