@@ -97,3 +97,29 @@ def test_the_two_subnets_lie_in_the_range_and_do_not_overlap(prefix: int, octet:
     assert public.subnet_of(whole)
     assert not private.overlaps(public)
     assert private.num_addresses == whole.num_addresses // 2
+
+
+def eks(**network: str) -> AwsPlan:
+    wish = {"zoneId": "use2-az1", **network}
+    changes = {"kubernetes": {"version": "1.34"}, "stages": ["infra"], "network": wish}
+    return plan(scheduler="kubernetes", **changes)
+
+
+def test_eks_has_a_range_of_its_own_for_a_second_zone() -> None:
+    network = eks(cidr="10.0.0.0/26").network
+    ranges = [network.private_cidr, network.public_cidr, network.control_cidr]
+    assert ranges == ["10.0.0.0/27", "10.0.0.48/28", "10.0.0.32/28"]
+    assert plan().network.control_cidr is None
+
+
+def test_a_range_too_small_for_eks_is_refused() -> None:
+    with pytest.raises(UsageError, match="too small for the two subnets of EKS"):
+        eks(cidr="10.0.0.0/27")
+
+
+def test_only_direct_access_lets_private_ranges_in() -> None:
+    keys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample you"]
+    assert plan(access={"publicKeys": keys}).ssh_from == ()
+    direct = plan(access={"publicKeys": keys, "via": "direct"})
+    assert all(IPv4Network(one).is_private for one in direct.ssh_from)
+    assert direct.ssh_from
