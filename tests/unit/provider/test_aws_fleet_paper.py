@@ -22,6 +22,7 @@ from tests.unit.papercloud.cloud.clouds import MovedClock, subnet
 
 IMAGE = "ami-0123456789abcdef0"
 KIND = "p5.48xlarge"
+PAPER = "paper.8gpu"
 SCARCE = {f"{KIND}/us-east-2a": 3}
 GROUP = "train-group"
 
@@ -29,7 +30,8 @@ GROUP = "train-group"
 class Account:
     """A simulated account with a head and a group of four, and the fleet made of them."""
 
-    def __init__(self, cloud: PaperCloud, clock: MovedClock, root: Path) -> None:
+    def __init__(self, cloud: PaperCloud, clock: MovedClock, root: Path, kind: str) -> None:
+        self.kind = kind
         self.cloud = cloud
         self.clients = Clients(REGION)
         gateway = AwsGateway(self.clients)
@@ -52,9 +54,18 @@ class Account:
         return str(made["Instances"][0]["InstanceId"])
 
     def _make_group(self) -> None:
+        data: dict[str, Any] = {"ImageId": IMAGE, "InstanceType": self.kind}
+        if self.kind == PAPER:
+            data["NetworkInterfaces"] = [
+                {
+                    "NetworkCardIndex": card,
+                    "DeviceIndex": min(card, 1),
+                    "InterfaceType": "interface",
+                }
+                for card in range(3)
+            ]
         template = self.client("ec2").create_launch_template(
-            LaunchTemplateName="train",
-            LaunchTemplateData={"ImageId": IMAGE, "InstanceType": KIND},
+            LaunchTemplateName="train", LaunchTemplateData=data
         )["LaunchTemplate"]
         self.client("autoscaling").create_auto_scaling_group(
             AutoScalingGroupName=GROUP,
@@ -82,7 +93,7 @@ class Account:
 
 
 @contextmanager
-def account(root: Path, scenario: Scenario) -> Iterator[Account]:
+def account(root: Path, scenario: Scenario, kind: str = KIND) -> Iterator[Account]:
     clock = MovedClock()
     with PaperCloud(scenario, clock=clock) as cloud, pytest.MonkeyPatch.context() as patch:
         for name, value in {
@@ -92,7 +103,7 @@ def account(root: Path, scenario: Scenario) -> Iterator[Account]:
             "MUSTER_LAUNCH_WAIT_S": "60",
         }.items():
             patch.setenv(name, value)
-        yield Account(cloud, clock, root)
+        yield Account(cloud, clock, root, kind)
 
 
 def ids(state: Properties) -> dict[str, str]:
@@ -185,3 +196,21 @@ def test_the_head_that_is_gone_is_said(tmp_path: Path) -> None:
         assert "head" in aws.handler.read("demo", state)["drift"]
         with pytest.raises(InitFailedError, match=r"head: its instance i-\w+ does not run"):
             aws.update(state)
+
+
+def test_rails_over_cards_with_addresses_have_the_address_of_their_card(tmp_path: Path) -> None:
+    with account(tmp_path, Scenario(), PAPER) as aws:
+        given = inputs(aws.head)
+        given["pools"][0]["type"] = PAPER
+        fleet = Fleet.model_validate(aws.handler.create("fleet", given, silent)[1]["fleet"])
+        node = fleet.node("train-1")
+        found = aws.client("ec2").describe_instances(InstanceIds=[node.serial])
+        cards = {
+            one["Attachment"]["NetworkCardIndex"]: one["PrivateIpAddress"]
+            for one in found["Reservations"][0]["Instances"][0]["NetworkInterfaces"]
+        }
+        assert node.address == cards[0]
+        assert [(r.interface, r.address) for r in node.rails] == [
+            ("rail0", cards[1]),
+            ("rail1", cards[2]),
+        ]
