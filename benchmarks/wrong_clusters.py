@@ -13,7 +13,7 @@ from papercloud.cloud.scenario import Reservation, Scenario
 ZONE, ZONE_ID, OTHER_ZONE = "us-east-2a", "use2-az1", "us-east-2b"
 TYPE, VCPUS = "p5.48xlarge", 192
 IMAGE, ARM_IMAGE = "ami-0123456789abcdef0", "ami-0123456789abcdef1"
-P_QUOTA = "L-417A185B"
+P_QUOTA, INTERFACE_QUOTA = "L-417A185B", "L-DF5E4CA3"
 BLOCK = "cr-0fedcba9876543210"
 BLOCK_DAYS = 10
 
@@ -138,10 +138,10 @@ def right(nodes: int) -> Cluster:
     return Cluster(pools=tuple(pools))
 
 
-def account(reserved: int, **changes: Any) -> Scenario:
-    """Return an account with four reservations of so many instances, and a quota for 4,000."""
+def account(reserved: int, *, vcpus: int = VCPUS * 4000, **changes: Any) -> Scenario:
+    """Return an account with four reservations of so many instances, and quotas for more."""
     rows = (_row(_reservation(n), reserved) for n in range(POOLS))
-    quotas = {P_QUOTA: VCPUS * 4000}
+    quotas = {P_QUOTA: vcpus, INTERFACE_QUOTA: 200_000}
     return Scenario(**{"reservations": tuple(rows), "quotas": quotas, **changes})
 
 
@@ -186,7 +186,7 @@ def wrong() -> tuple[Case, ...]:
         Case(
             name="a quota for each pool, not for all",
             cluster=bought,
-            scenario=account(16, quotas={P_QUOTA: VCPUS * 8}),
+            scenario=account(16, vcpus=VCPUS * 8),
         ),
         Case(name="an image of another architecture", cluster=replace(bought, image=ARM_IMAGE)),
         Case(
