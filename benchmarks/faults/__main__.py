@@ -38,29 +38,37 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     sizes, trials = (QUICK_SIZES, QUICK_TRIALS) if asked.quick else (asked.sizes, asked.trials)
-    batches = [
-        Batch(name, nodes, asked.seed + start, min(BATCH, trials - start))
-        for nodes in sizes
-        for name in asked.only
-        if nodes <= SCENARIOS[name].largest
-        for start in range(0, trials, BATCH)
-    ]
     tallies: dict[Key, Tally] = {}
-    for number, (batch, found) in enumerate(run_batches(batches, asked.jobs), start=1):
-        merge(tallies, found)
-        sys.stderr.write(f"{number} of {len(batches)}: {batch.scenario}, {batch.nodes} nodes\n")
-    command = f"python -m benchmarks.faults {' '.join(sys.argv[1:])}".strip()
-    now = datetime.now(UTC)
-    page = render(tallies, command=command, date=f"{now:%Y-%m-%d}", seed=asked.seed, trials=trials)
+    for nodes in sizes:
+        batches = [
+            Batch(name, nodes, asked.seed + start, min(BATCH, trials - start))
+            for name in asked.only
+            if nodes <= SCENARIOS[name].largest
+            for start in range(0, trials, BATCH)
+        ]
+        for number, (batch, found) in enumerate(run_batches(batches, asked.jobs), start=1):
+            merge(tallies, found)
+            sys.stderr.write(f"{nodes} nodes, {number} of {len(batches)}: {batch.scenario}\n")
+        if not asked.quick and len(asked.only) == len(SCENARIOS):
+            _write(tallies, asked.seed, trials)  # a run that is cut short leaves a page
     if asked.quick or len(asked.only) < len(SCENARIOS):
-        print(page)
-        return
-    PAGE.write_text(page, encoding="utf-8")
+        print(_page(tallies, asked.seed, trials))
+
+
+def _page(tallies: dict[Key, Tally], seed: int, trials: int) -> str:
+    command = f"python -m benchmarks.faults {' '.join(sys.argv[1:])}".strip()
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    return render(tallies, command=command, date=date, seed=seed, trials=trials)
+
+
+def _write(tallies: dict[Key, Tally], seed: int, trials: int) -> None:
+    PAGE.write_text(_page(tallies, seed, trials), encoding="utf-8")
     rows = [
         {"scenario": s, "nodes": n, "method": m, **tally.document()}
         for (s, n, m), tally in tallies.items()
     ]
-    document = {"date": now.isoformat(), "seed": asked.seed, "trials": trials, "results": rows}
+    now = datetime.now(UTC).isoformat()
+    document = {"date": now, "seed": seed, "trials": trials, "results": rows}
     PAGE.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(f"{PAGE}: {len(rows)} results")
 

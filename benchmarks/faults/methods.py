@@ -116,3 +116,18 @@ ABLATIONS: Mapping[str, Method] = MappingProxyType(
 )
 
 ABLATION_NODES = 512
+ABLATED = ("slow-8", "intermittent", "uplink", "uplink-and-nodes", "loss", "hang", "flaky")
+"""Scenarios in which a part is taken out."""
+
+LARGE = 10_000
+AT_LARGE = (OWN, "two-pass .96 x8")
+"""Fleets from this size on see only these methods."""
+
+
+def methods_for(scenario: str, nodes: int) -> tuple[str, ...]:
+    """Return which methods are tried."""
+    if nodes >= LARGE:
+        return AT_LARGE
+    if nodes == ABLATION_NODES and scenario in ABLATED:
+        return (*METHODS, *ABLATIONS)
+    return tuple(METHODS)

@@ -111,7 +111,11 @@ def _is_worse(tallies: Tallies, scenario: str, nodes: int) -> bool:
 
 
 def _best(tallies: Tallies, scenario: str, nodes: int) -> tuple[str, Tally]:
-    others = [(m, tallies[scenario, nodes, m]) for m in METHODS if m != OWN]
+    others = [
+        (method, tallies[scenario, nodes, method])
+        for method in METHODS
+        if method != OWN and (scenario, nodes, method) in tallies
+    ]
     return max(others, key=lambda item: (item[1].exact.value or 0, item[1].recall.value or 0))
 
 
@@ -150,8 +154,11 @@ def _all_methods(tallies: Tallies, sizes: list[int]) -> Iterator[str]:
     for name, scenario in SCENARIOS.items():
         for nodes in sizes:
             if (name, nodes, OWN) in tallies:
-                found = [tallies[name, nodes, method] for method in METHODS]
-                cells = [f"{_figure(t.exact.value)} / {_figure(t.recall.value)}" for t in found]
+                found = [tallies.get((name, nodes, method)) for method in METHODS]
+                cells = [
+                    f"{_figure(t.exact.value)} / {_figure(t.recall.value)}" if t else "not run"
+                    for t in found
+                ]
                 yield f"| {scenario.title} | {nodes:,} | {' | '.join(cells)} |"
 
 

@@ -154,14 +154,11 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
             inject=_nothing,
             noise=0.03,
             transients=0.05,
-            largest=4096,
         ),
         "slow-8": Scenario(
             title="1 % of nodes 8 % slow", inject=_slow(FEW, 0.08), largest=ALL_SIZES
         ),
-        "slow-8-many": Scenario(
-            title="10 % of nodes 8 % slow", inject=_slow(MANY, 0.08), largest=4096
-        ),
+        "slow-8-many": Scenario(title="10 % of nodes 8 % slow", inject=_slow(MANY, 0.08)),
         "slow-5": Scenario(title="1 % of nodes 5 % slow", inject=_slow(FEW, 0.05)),
         "slow-30": Scenario(title="1 % of nodes 30 % slow", inject=_slow(FEW, 0.30)),
         "slow-8-lively": Scenario(
@@ -181,7 +178,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         ),
         "uplink": Scenario(title="one leaf uplink 20 % slow", inject=_uplink(0), largest=4096),
         "uplink-and-nodes": Scenario(
-            title="one leaf uplink and 2 nodes elsewhere 20 % slow", inject=_uplink(2), largest=4096
+            title="one leaf uplink and 2 nodes elsewhere 20 % slow", inject=_uplink(2)
         ),
         "rail": Scenario(
             title="one rail of 4 of 1 % of nodes 20 % slow", inject=_rail, rails=4, largest=4096

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
-from benchmarks.faults.methods import ABLATION_NODES, ABLATIONS, METHODS, policy_for
+from benchmarks.faults.methods import ABLATIONS, METHODS, methods_for, policy_for
 from benchmarks.faults.scenarios import SCENARIOS, Scenario
 from benchmarks.faults.tally import Tally
 
@@ -37,10 +37,8 @@ def run_batches(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[Batch, di
 
 def _run(batch: Batch) -> dict[Key, Tally]:
     scenario = SCENARIOS[batch.scenario]
-    methods = dict(METHODS)
-    if batch.nodes == ABLATION_NODES:
-        methods.update(ABLATIONS)
-    found = {(batch.scenario, batch.nodes, name): Tally() for name in methods}
+    names = methods_for(batch.scenario, batch.nodes)
+    found = {(batch.scenario, batch.nodes, name): Tally() for name in names}
     for seed in range(batch.seed, batch.seed + batch.trials):
         for key, tally in found.items():
             _trial(scenario, batch.nodes, seed, key[2], tally)

@@ -23,6 +23,9 @@ GRAVITY = (Verdict.QUARANTINED, Verdict.SUSPECT, Verdict.UNTESTED, Verdict.ACCEP
 
 QUARANTINED, SUSPECT, UNTESTED, ACCEPTED = range(len(GRAVITY))
 
+PLAINLY = 2
+"""Times the limit from which on a node is plainly slow; others need as many times the tests."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stage:
@@ -119,8 +122,12 @@ def _judge_speed(study: Study, *, policy: Policy, stage: Stage, alarm: float) ->
         explainer.deviation[:, stage.screening :], clean[:, stage.screening :]
     )
     enough = confirming >= policy.confirm_tests_min
+    limit = explainer.node_limit.at(explainer.sigma, found.nodes.partners)
+    # What is barely low was picked out of many for it: it takes more to confirm that.
+    plain = _below(found.nodes.value, PLAINLY * limit)
+    sure = enough & (plain | (confirming >= PLAINLY * policy.confirm_tests_min))
     confirmed = _below(middle, explainer.node_limit.at(explainer.sigma, confirming))
-    slow = found.low_nodes & enough & confirmed
+    slow = found.low_nodes & sure & confirmed
     looks = 1 if stage.last else max(policy.confirm_rounds, 1)
     often = enough & events.proved(screening=stage.screening, alarm=alarm, looks=looks)
     cleared = confirming >= (policy.confirm_tests_min if stage.last else policy.confirm_rounds)
