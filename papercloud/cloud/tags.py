@@ -9,7 +9,7 @@ from typing import Any
 from papercloud.cloud.calls import Call, handles
 from papercloud.cloud.world import World
 
-_OURS = ("pg-", "cr-")
+_OURS = {"pg-": "placement-group", "cr-": "capacity-reservation"}
 
 
 def tag_resource(world: World, resource: str, tags: Mapping[str, str]) -> None:
@@ -40,10 +40,27 @@ def tags_match(world: World, resource: str, filters: Mapping[str, list[str]]) ->
     return True
 
 
+@handles("ec2", "DescribeTags")
+def _list_tags(call: Call) -> dict[str, Any]:
+    """List tags with the kinds of resources that moto does not know."""
+    filters = call.filters()
+    kinds = filters.pop("resource-type", None)
+    rows = [
+        {
+            "ResourceId": row["resource_id"],
+            "ResourceType": _OURS.get(row["resource_id"][:3]) or row["resource_type"],
+            "Key": row["key"],
+            "Value": row["value"],
+        }
+        for row in call.backend.describe_tags(filters)
+    ]
+    return {"Tags": [row for row in rows if kinds is None or row["ResourceType"] in kinds]}
+
+
 @handles("ec2", "CreateTags")
 def _create_tags(call: Call) -> dict[str, Any] | None:
     resources = call.get("Resources") or ()
-    if not any(resource.startswith(_OURS) for resource in resources):
+    if not any(resource.startswith(tuple(_OURS)) for resource in resources):
         return None
     tags = {tag["Key"]: tag.get("Value", "") for tag in call.get("Tags") or ()}
     for resource in resources:
@@ -54,7 +71,7 @@ def _create_tags(call: Call) -> dict[str, Any] | None:
 @handles("ec2", "DeleteTags")
 def _delete_tags(call: Call) -> dict[str, Any] | None:
     resources = call.get("Resources") or ()
-    if not any(resource.startswith(_OURS) for resource in resources):
+    if not any(resource.startswith(tuple(_OURS)) for resource in resources):
         return None
     for resource in resources:
         kept = call.backend.tags[resource]

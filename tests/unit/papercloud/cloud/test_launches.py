@@ -297,3 +297,14 @@ def test_images_and_parameters_are_those_of_the_scenario() -> None:
         named = client(cloud, "ssm").get_parameter(Name="/aws/service/image")["Parameter"]
     assert (found["Architecture"], found["BootMode"]) == ("x86_64", "uefi-preferred")
     assert named["Value"] == IMAGE
+
+
+def test_tags_of_groups_and_reservations_are_listed_with_all_others() -> None:
+    with PaperCloud() as cloud:
+        ec2 = client(cloud, "ec2")
+        group = ec2.create_placement_group(GroupName="g", Strategy="cluster")["PlacementGroup"]
+        ec2.create_tags(Resources=[group["GroupId"]], Tags=[{"Key": "a", "Value": "b"}])
+        rows = ec2.describe_tags(Filters=[{"Name": "key", "Values": ["a"]}])["Tags"]
+    assert [(row["ResourceId"], row["ResourceType"]) for row in rows] == [
+        (group["GroupId"], "placement-group")
+    ]
