@@ -1,0 +1,52 @@
+"""Every example goes up, previews clean, refreshes clean, changes, and is destroyed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from papercloud.server import PaperCloud
+from tests.cloud.stories.examples import EXAMPLES, Cluster, cluster_of, prepare, scenario_of
+from tests.cloud.stories.paper_stack import PaperStack
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_lives_its_whole_life(example: str, tmp_path: Path) -> None:
+    wanted = cluster_of(example)
+    with PaperCloud(scenario_of(wanted)) as cloud:
+        cluster = prepare(example, wanted, cloud)
+        stack = PaperStack.make(tmp_path, cloud, cluster)
+        stack.must_up()
+        assert len(stack.instances()) == _instances(cluster)
+        assert stack.steps() == {}, "a second preview has nothing to do"
+        stack.must(stack.refresh("--expect-no-changes"))
+
+        changed = _changed(cluster)
+        stack.change(changed)
+        assert stack.steps(), "the change is seen"
+        stack.must_up()
+        assert len(stack.instances()) == _instances(changed)
+        assert stack.steps() == {}
+
+        stack.must(stack.unprotect())
+        stack.must(stack.destroy())
+        assert stack.instances() == []
+
+
+def _instances(cluster: Cluster) -> int:
+    """Managed node groups make their own instances, which the simulated cloud does not have."""
+    if cluster.get("scheduler") == "kubernetes":
+        return 0
+    nodes = sum(pool["count"] + pool.get("spares", 0) for pool in cluster["pools"])
+    return nodes + 1 if nodes else 0
+
+
+def _changed(cluster: Cluster) -> Cluster:
+    """One node more, or where there is none, a larger file system."""
+    if cluster["pools"]:
+        first, *others = cluster["pools"]
+        return {**cluster, "pools": [{**first, "count": first["count"] + 1}, *others]}
+    first, *others = cluster["storage"]
+    larger = {**first, "capacityGiB": 2 * first["capacityGiB"]}
+    return {**cluster, "storage": [larger, *others]}
