@@ -13,6 +13,7 @@ from muster.catalog.aws_stack import load_aws_stack
 from muster.errors import UsageError
 from muster.plan.aws.model import AwsPlan, HeadPlan
 from muster.plan.aws.plan import plan_aws
+from muster.plan.policies import STACK_TAG
 from muster.plan.price import price_of
 from muster.spec import ClusterSpec
 from stacks.aws.access import NodeRole, NodeRoleArgs, cloud_config, encoded
@@ -22,7 +23,7 @@ from stacks.aws.fleet import Launched, found, outputs, proved
 from stacks.aws.head import Head, HeadArgs
 from stacks.aws.kubernetes import Eks, EksArgs
 from stacks.aws.network import Network, NetworkArgs
-from stacks.aws.place import STACK_TAG, Place
+from stacks.aws.place import Place
 from stacks.aws.storage import Storage, StorageArgs
 
 

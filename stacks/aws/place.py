@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-STACK_TAG = "muster:stack"
+from muster.plan.policies import STACK_TAG
+
 POOL_TAG = "muster:pool"
 
 
