@@ -1,0 +1,1 @@
+"""Node software: which versions belong together, and which roles a node needs."""
