@@ -133,6 +133,7 @@ def tour_ec2(cloud: PaperCloud) -> None:
         ImageId=IMAGE, InstanceType="p5.48xlarge", SubnetId=where, MinCount=1, MaxCount=1
     )["Instances"][0]["InstanceId"]
     for describe in (
+        "describe_tags",
         "describe_capacity_blocks", "describe_capacity_block_status", "describe_images",
         "describe_capacity_reservations", "describe_instance_topology",
         "describe_instance_type_offerings", "describe_spot_price_history",
@@ -238,6 +239,12 @@ def tour_others(cloud: PaperCloud) -> None:
     groups.ungroup_resources(Group="g", ResourceArns=[arn])
     role = "arn:aws:iam::123456789012:role/eks"
     eks.create_cluster(name="c", roleArn=role, resourcesVpcConfig={"subnetIds": [subnet(cloud)]})
+    entry = {"clusterName": "c", "principalArn": "arn:aws:iam::123456789012:role/node"}
+    eks.create_access_entry(**entry, type="EC2_LINUX")
+    eks.list_access_entries(clusterName="c")
+    eks.describe_access_entry(**entry)
+    eks.update_access_entry(**entry, username="me")
+    eks.delete_access_entry(**entry)
     addon = {"clusterName": "c", "addonName": "vpc-cni"}
     eks.create_addon(**addon, tags={"a": "b"})
     eks.list_addons(clusterName="c")
