@@ -15,7 +15,9 @@ TYPE, VCPUS = "p5.48xlarge", 192
 IMAGE, ARM_IMAGE = "ami-0123456789abcdef0", "ami-0123456789abcdef1"
 P_QUOTA, INTERFACE_QUOTA = "L-417A185B", "L-DF5E4CA3"
 BLOCK = "cr-0fedcba9876543210"
-BLOCK_DAYS = 10
+_NOW = datetime.now(UTC)
+BLOCK_ENDS = (_NOW + timedelta(days=10)).replace(hour=11, minute=30, second=0, microsecond=0)
+"""Blocks end at 11:30; the spec and the account agree about this one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +34,7 @@ class Wish:
 
     def as_muster(self) -> dict[str, Any]:
         """Return a pool of a spec."""
-        ends = (datetime.now(UTC) + timedelta(days=BLOCK_DAYS)).strftime("%Y-%m-%dT11:30Z")
+        ends = BLOCK_ENDS.strftime("%Y-%m-%dT%H:%MZ")
         bought: dict[str, Any] = {"onDemand": True}
         if self.reservation:
             bought = {"reservation": self.reservation}
@@ -171,7 +173,9 @@ def wrong() -> tuple[Case, ...]:
         Case(
             name="a placement group around a Capacity Block",
             cluster=replace(good, pools=(_in_block(first, grouped=True),)),
-            scenario=Scenario(reservations=(_block(ends_in_s=BLOCK_DAYS * 86400),)),
+            scenario=Scenario(
+                reservations=(_block(ends_in_s=(BLOCK_ENDS - _NOW).total_seconds()),)
+            ),
         ),
         Case(
             name="a Capacity Block that is over",
