@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 from botocore.exceptions import UnknownServiceError
+from moto.core.errors import COMMON_ERROR_CODES
 from moto.core.exceptions import ServiceException
 from moto.core.utils import get_service_model
 
@@ -26,6 +27,16 @@ class PaperError(ServiceException):
 def _listed() -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     return content
+
+
+def status_of(code: str) -> int | None:
+    """Return the HTTP status of a code that every service sends; None leaves it to the model."""
+    status: int | None = _listed()["common"]["status"].get(code)
+    return status
+
+
+# Else moto warns of each that the service's own model does not list it.
+COMMON_ERROR_CODES.extend(set(_listed()["common"]["codes"]) - set(COMMON_ERROR_CODES))
 
 
 @cache

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from botocore.model import OperationModel, ServiceModel
+from moto.core.exceptions import ServiceException
 from moto.core.parse import PROTOCOL_PARSERS, RequestDict
 from moto.core.request import determine_request_protocol
 from moto.core.routing import get_service_router
@@ -17,6 +18,8 @@ from moto.ec2.responses._base_response import EC2BaseResponse
 from moto.moto_server.werkzeug_app import BackendRequest
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
+
+from papercloud.cloud.codes import status_of
 
 # What a request is signed for, where boto3 calls the service otherwise.
 _SIGNED_AS = {"elasticfilesystem": "efs", "servicequotas": "service-quotas"}
@@ -47,7 +50,9 @@ class Exchange:
             response_transformers=_OF_INSTANCES if self.service.service_name == "ec2" else {}
         )
         done = serializer(operation_model=self.operation, value_picker=picker).serialize(result)
-        return Response(done["body"], status=done["status_code"], headers=dict(done["headers"]))
+        own = status_of(result.code) if isinstance(result, ServiceException) else None
+        status = own or done["status_code"]
+        return Response(done["body"], status=status, headers=dict(done["headers"]))
 
 
 def read(environ: dict[str, Any]) -> Exchange | None:

@@ -74,6 +74,25 @@ def test_faults_reach_clients_of_every_protocol(service: str, code: str, call: s
         assert cloud.calls()[-1].error == code
 
 
+@pytest.mark.parametrize(
+    ("service", "code", "status"),
+    [
+        ("ec2", "RequestLimitExceeded", 503),
+        ("iam", "Throttling", 400),
+        ("ec2", "InternalError", 500),
+    ],
+)
+def test_a_common_code_has_its_own_status_so_that_clients_retry_it(
+    service: str, code: str, status: int
+) -> None:
+    call = {"ec2": "describe_vpcs", "iam": "list_roles"}[service]
+    with PaperCloud(Scenario(faults=(Fault(match=f"{service}:*", code=code, count=1),))) as cloud:
+        with pytest.raises(ClientError) as refused:
+            getattr(client(cloud, service), call)()
+        assert code_of(refused.value) == code
+        assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == status
+
+
 def test_a_share_of_calls_fails_the_same_way_in_every_run() -> None:
     fault = Fault(match="ec2:Describe*", code="RequestLimitExceeded", rate=0.5)
 
