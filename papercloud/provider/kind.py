@@ -150,6 +150,11 @@ class Kind:
             raise
         return dict(found)
 
+    def why_gone(self, account: Account, resource_id: str) -> str:
+        """Return what the cloud says of the end of something that did not live to be ready."""
+        del account, resource_id
+        return ""
+
     def outputs(
         self,
         account: Account,

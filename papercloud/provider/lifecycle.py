@@ -207,7 +207,8 @@ class Lifecycle:
             if found and (kind.ready is None or status in kind.ready.good):
                 return found
             if found is None or (kind.ready and status in kind.ready.bad):
-                raise PaperError(f"became {status!r}", where=resource_id)
+                why = kind.why_gone(self.account, resource_id)
+                raise PaperError(f"became {status!r}", where=resource_id, hint=why)
             if clock.monotonic_s() >= deadline:
                 raise PaperError(f"is still {status!r} after {wait_s:.0f} s", where=resource_id)
             clock.sleep(_POLL_S)

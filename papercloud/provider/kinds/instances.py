@@ -9,11 +9,17 @@ from typing import Any, Final
 from papercloud.provider.account import Account
 from papercloud.provider.kind import EC2_TAGS, Call, Kind, Ready
 from papercloud.provider.kinds.network import Ec2Kind
+from papercloud.provider.naming import at
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(Ec2Kind):
     """An instance, guarded from its end where the program says so."""
+
+    def why_gone(self, account: Account, resource_id: str) -> str:
+        """A launch that failed tells why in the reason of its state."""
+        answer = account.call("ec2", "DescribeInstances", InstanceIds=[resource_id])
+        return str(at(answer, "Reservations.0.Instances.0.StateReason.Message") or "")
 
     def delete(self, account: Account, resource_id: str, state: Mapping[str, Any]) -> None:
         """Take the guard away only where `forceDestroy` is set, as the real provider does."""

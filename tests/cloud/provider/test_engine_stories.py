@@ -117,7 +117,7 @@ def test_too_little_capacity_fails_the_up_keeps_the_group_and_the_next_up_goes_o
     failed = stack.up()
     assert failed.returncode != 0
     assert "1 of 2 instances in service after 3 s" in failed.stdout
-    assert "enough m7i.4xlarge capacity" in failed.stdout
+    assert "sufficient m7i.4xlarge capacity" in failed.stdout
     assert stack.resources()["train"]["initErrors"]
     cloud.set(Scenario())
     again = stack.up()
