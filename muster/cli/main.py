@@ -18,6 +18,7 @@ from muster.cli import (
     lifecycle,
     nodes,
     plan,
+    simulate,
     stages,
     views,
 )
@@ -37,6 +38,7 @@ app.command()(lifecycle.up)
 app.command()(lifecycle.down)
 app.command()(stages.converge)
 app.command()(stages.accept)
+app.command(epilog=simulate.EPILOG)(simulate.simulate)
 app.command()(views.status)
 app.command()(views.report)
 app.command()(nodes.ssh)

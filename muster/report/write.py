@@ -15,6 +15,8 @@ from muster.report.model import PAIRS_FILE, load_events, load_pairs
 from muster.runstore import Run
 
 _EVIDENCE_BYTES_MAX = 65_536
+_SIMULATED = {"lab", "simulation"}
+"""Targets whose GPUs and links are stand-ins."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +45,7 @@ def write_reports(run: Run, fleet: Fleet) -> ReportPaths:
         load_events(run),
         run_id=run.id,
         evidence=read_evidence(run, findings),
-        simulated=fleet.target == "lab",
+        simulated=fleet.target in _SIMULATED,
     )
     write_atomic(paths.html, html)
     junit = render_junit(
