@@ -30,15 +30,14 @@ RATE_PASSES = 6
 ODDS_MAX = 50.0
 """Log odds from which on a node is faulty beyond doubt; more would overflow."""
 
-CLEARED_LLR = 2.5
-"""Evidence left after all confirming rounds that is too little to hold a node back: with one faulty
-node in a hundred, odds of 8 to 1 that it is good."""
-
 WATCHED_LLR = -1.0
 """A node with a low event is measured on until its evidence has fallen so far."""
 
 ROUNDS_MIN = 3
 """Low events in fewer rounds may be one disturbance, however low they were."""
+
+DOUBT_MIN = 2
+"""From so many on, low events may hold a node back."""
 
 RAILS_SHARE = 0.5
 """Share of a node's rails that are low in a round in which the node itself fails."""
@@ -58,8 +57,10 @@ class LowEvents:
     """Weight of the evidence for a fault (log likelihood ratio of Wald's sequential test)."""
     depth: Values
     """Deviation of each test; nan where there is none."""
-    weight: Values
-    """How sure it is of each test that both of its nodes are good."""
+    usual_depths: Values
+    """Depths of all low events, the deepest first."""
+    usual_weights: Values
+    """How many events of good nodes are so deep: one value before each of them, and all."""
     weighed: float
     """Sum of the weights of all tests."""
 
@@ -77,12 +78,15 @@ class LowEvents:
         """Weigh each node's low events against the fleet's rate, learned without those `apart`."""
         rate, weight = _usual_rate(low, clean, partner, policy.faulty_event_rate, apart)
         count, tests = low.sum(axis=1), clean.sum(axis=1)
+        order = np.argsort(depth[low], kind="stable")
+        deepest = depth[low][order]
         return cls(
             low=low,
             clean=clean,
             partner=partner,
             depth=depth,
-            weight=weight,
+            usual_depths=deepest,
+            usual_weights=np.concatenate(([0.0], np.cumsum(weight[low][order]))),
             weighed=float((weight * clean).sum()),
             count=count,
             tests=tests,
@@ -104,29 +108,31 @@ class LowEvents:
 
         `alarm` is the chance to name a good node, in as many `looks` at it.
         """
-        found = (self.count >= ROUNDS_MIN) & self.low[:, screening:].any(axis=1)
-        for node in np.flatnonzero(found).tolist():
-            found[node] = self._luck(node) < alarm / looks
-        return found
+        candidates = (self.count >= ROUNDS_MIN) & self.low[:, screening:].any(axis=1)
+        return self._unlucky(candidates, ROUNDS_MIN, alarm / looks)
 
-    def _luck(self, node: int) -> float:
-        """Return the chance of a good node to have such low tests: so many, and so low."""
-        depths = np.sort(self.depth[node][self.low[node]])[ROUNDS_MIN - 1 :]
-        tests = int(self.tests[node])
-        worst = 1.0
-        for number, depth in enumerate(depths.tolist(), start=ROUNDS_MIN):
-            lower = float((self.weight * (self.low & (self.depth <= depth))).sum())
-            rate = (lower + PRIOR[0]) / (self.weighed + PRIOR[1])
-            worst = min(worst, _tail(tests, number, min(rate, 1.0)))
-        return min(worst * len(depths), 1.0)
-
-    def stands_out(self, cleared: Mask, rails: int) -> Mask:
+    def stands_out(self, cleared: Mask, alarm: float) -> Mask:
         """Return nodes whose low events ask for more tests, or hold them back after enough.
 
-        With several `rails` a good one has as many times the chance to look bad.
+        `alarm` is the chance to hold back a good node that had all its tests.
         """
-        enough = CLEARED_LLR + log(rails)
-        return (self.count > 0) & (self.llr > np.where(cleared, enough, WATCHED_LLR))
+        asked = ~cleared & (self.count > 0) & (self.llr > WATCHED_LLR)
+        return asked | self._unlucky(cleared & (self.count >= DOUBT_MIN), DOUBT_MIN, alarm)
+
+    def _unlucky(self, candidates: Mask, least: int, alarm: float) -> Mask:
+        found = candidates.copy()
+        for node in np.flatnonzero(candidates).tolist():
+            found[node] = self._luck(node, least) < alarm
+        return found
+
+    def _luck(self, node: int, least: int) -> float:
+        """Return the chance of a good node to have such low tests: so many, and so low."""
+        depths = np.sort(self.depth[node][self.low[node]])[least - 1 :]
+        lower = self.usual_weights[np.searchsorted(self.usual_depths, depths, side="right")]
+        rates = np.minimum((lower + PRIOR[0]) / (self.weighed + PRIOR[1]), 1.0).tolist()
+        tests = int(self.tests[node])
+        chances = [_tail(tests, low, rate) for low, rate in enumerate(rates, start=least)]
+        return min(min(chances) * len(chances), 1.0)
 
 
 def event_limit(sigma: float, policy: Policy) -> float:

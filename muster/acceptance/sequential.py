@@ -131,12 +131,11 @@ def _judge_speed(study: Study, *, policy: Policy, stage: Stage, alarm: float) ->
     looks = 1 if stage.last else max(policy.confirm_rounds, 1)
     often = enough & events.proved(screening=stage.screening, alarm=alarm, looks=looks)
     cleared = confirming >= (policy.confirm_tests_min if stage.last else policy.confirm_rounds)
-    stands_out = events.stands_out(cleared, stage.rails)
+    stands_out = events.stands_out(cleared, policy.false_alarm / stage.rails)
     watch = Limit(sigmas=policy.watch_sigmas, least=policy.watch_fraction)
     below = _below(found.nodes.value, watch.at(explainer.sigma, found.nodes.partners))
-    # What stood out was picked for it: only tests made since then can say that it still does.
-    still = found.low_nodes | _below(middle, watch.at(explainer.sigma, confirming))
-    stands_out |= below & (~cleared | still)
+    # After all its tests what was only watched is let go; what is low by the policy is held back.
+    stands_out |= below & (~cleared | found.low_nodes)
     by_floor = found.nodes.tests == 0
     verdict = np.select(
         [by_floor, slow | often, stands_out], [UNTESTED, QUARANTINED, SUSPECT], ACCEPTED
