@@ -1,0 +1,1 @@
+"""The program that lies on the node: the tools of the vendors. Standard library only."""
