@@ -16,6 +16,8 @@ from muster.acceptance.medians import Index, Values
 from muster.acceptance.sequential import ACCEPTED, GRAVITY, QUARANTINED, SUSPECT, UNTESTED
 from muster.readiness import Verdict
 
+REASONS_MAX = 2
+
 
 def conclude(evidence: Evidence, rounds: tuple[tuple[Measurement, ...], ...]) -> LocateVerdict:
     """Give every node, every leaf at fault, and the fleet its verdict."""
@@ -156,5 +158,12 @@ def _leaf_verdict(leaf: int, reasons: Mapping[int | None, str], evidence: Eviden
         component=f"leaf:{evidence.table.leaf_names[leaf]}{names}",
         rails=rails,
         effect=min(effects),
-        reason="; ".join(dict.fromkeys(reasons.values())),
+        reason=_said_once(list(dict.fromkeys(reasons.values()))),
     )
+
+
+def _said_once(reasons: list[str]) -> str:
+    """Give one reason in full where many rails say the same with other figures."""
+    rest = len(reasons) - REASONS_MAX
+    more = [f"{rest} more rails alike"] if rest > 0 else []
+    return "; ".join([*reasons[:REASONS_MAX], *more])
