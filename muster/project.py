@@ -46,6 +46,14 @@ def price_directory() -> Path | None:
         return None
 
 
+def software_directory() -> Path | None:
+    """Return the folder of what this project adds to the version matrix; None outside one."""
+    try:
+        return project_directory() / "stacks" / "software"
+    except UsageError:
+        return None
+
+
 def project_with_stack(
     directory: Path,
     stack: str,

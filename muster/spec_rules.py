@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 
 from muster.catalog import Catalog
+from muster.catalog.software import row_names
 from muster.spec_aws_rules import AWS_RULES
 from muster.spec_errors import Mistake, Path, did_you_mean, shown
 from muster.spec_forms import written_day
@@ -72,6 +73,14 @@ def types_are_known(spec: View, facts: Facts) -> Iterator[Mistake]:
         elif found and target in TARGETS and found.target != target:
             what = f"{name} is a type of target {found.target}, not of {target}"
             yield pool.mistake("type", what, did_you_mean(name, offered))
+
+
+def software_is_known(spec: View, _facts: Facts) -> Iterator[Mistake]:
+    """A row of the version matrix exists."""
+    name = spec.text("software")
+    if name and name not in row_names():
+        hint = did_you_mean(name, row_names())
+        yield spec.mistake("software", f"{shown(name)} is no row of the version matrix", hint)
 
 
 def storage_mounts_differ(spec: View, _facts: Facts) -> Iterator[Mistake]:
@@ -193,6 +202,7 @@ def _day(value: object) -> date | None:
 RULES: tuple[Rule, ...] = (
     pool_names_differ,
     types_are_known,
+    software_is_known,
     storage_mounts_differ,
     storage_fits_target,
     lab_section_needs_lab,

@@ -53,7 +53,7 @@ class Citations:
         return found
 
     def count(self, content: Any) -> None:
-        """Take as cited what stands under a key `source` anywhere in a file with its own loader."""
+        """Take as cited what a key `source` or `…_source` names in a file with its own loader."""
         self.cited.update(_named_sources(content))
 
     def refuse_uncited(self) -> None:
@@ -64,10 +64,9 @@ class Citations:
 
 def _named_sources(content: Any) -> Iterator[str]:
     if isinstance(content, dict):
-        source = content.get("source")
-        if isinstance(source, str):
-            yield source
-        for value in content.values():
+        for key, value in content.items():
+            if isinstance(value, str) and (key == "source" or str(key).endswith("_source")):
+                yield value
             yield from _named_sources(value)
     elif isinstance(content, list):
         for value in content:

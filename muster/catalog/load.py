@@ -62,7 +62,7 @@ def _load_shipped(directory: Path) -> Catalog:
                 raise CatalogError(f"{found.name} stands in two files", where=path.name)
             types[found.name] = found
     quantities, limits = _load_limits(directory / "limits.yaml", gpus, types, citations)
-    for path in directory.glob("*.yaml"):
+    for path in (*directory.glob("*.yaml"), *(directory / "software").glob("*.yaml")):
         if path.name not in _OWN:
             citations.count(read_mapping(path))
     citations.refuse_uncited()

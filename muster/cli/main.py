@@ -19,6 +19,7 @@ from muster.cli import (
     nodes,
     plan,
     simulate,
+    software,
     stages,
     views,
 )
@@ -50,6 +51,7 @@ app.add_typer(views.catalog_app, name="catalog")
 app.add_typer(views.spec_app, name="spec")
 capacity.capacity_app.command("show")(capacity_show.show)
 app.add_typer(capacity.capacity_app, name="capacity")
+app.add_typer(software.app, name="software")
 app.add_typer(lab.app, name="lab")
 
 

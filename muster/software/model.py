@@ -39,17 +39,15 @@ class Package(Entry):
     version: str = ""
 
 
-def _filled(template: str, version: str, os: Os, arch: Arch) -> str:
-    return template.format(version=version, os=os, arch=arch)
-
-
 class Artefact(Entry):
     """A file that is downloaded; with an empty sha256 it is refused."""
 
     name: str = Field(min_length=1)
     url: str = Field(pattern=r"^(https|file)://")
-    """It and the name may hold {version}, {os} and {arch}."""
+    """It and the name may hold {version}."""
     sha256: Sha256 = ""
+    sha256_source: str = ""
+    """Who states the sha256: a key of sources.yaml, or who pinned it."""
     os: tuple[Os, ...] = ()
     """Where it is for; empty for all."""
     arch: tuple[Arch, ...] = ()
@@ -57,15 +55,15 @@ class Artefact(Entry):
     @model_validator(mode="after")
     def _template_is_known(self) -> Self:
         try:
-            _filled(self.name + self.url, "", "debian-13", "x86_64")
+            self.filled("")
         except (KeyError, IndexError, ValueError) as error:
-            message = "name or url has a place other than version, os and arch"
+            message = "name or url has a place other than version"
             raise ValueError(message) from error
         return self
 
-    def filled(self, version: str, os: Os, arch: Arch) -> Self:
-        """Return it with name and address as they are for this version and machine."""
-        name, url = (_filled(text, version, os, arch) for text in (self.name, self.url))
+    def filled(self, version: str) -> Self:
+        """Return it with name and address as they are for a version."""
+        name, url = (text.format(version=version) for text in (self.name, self.url))
         return self.model_copy(update={"name": name, "url": url})
 
     def fits(self, os: Os, arch: Arch) -> bool:
@@ -92,9 +90,27 @@ class Component(Entry):
     """Of the fabric software: the hardware that needs it; empty for all."""
     packages: Mapping[Os, tuple[Package, ...]] = Field(default_factory=dict)
     artefacts: tuple[Artefact, ...] = ()
-    facts: Mapping[str, str] = Field(default_factory=dict)
-    """What rules compare besides the version, as built_for: "25.05.3"; an empty one is unknown."""
+    versions: Mapping[Os, str] = Field(default_factory=dict)
+    """Where it differs between operating systems, as a kernel does."""
+    comes_with: str = ""
+    """The component that brings it along, so that nothing is installed for it."""
+    built_for: str = ""
+    """The version of what it was built against; empty: not known."""
+    kernels: Mapping[Os, tuple[str, ...]] = Field(default_factory=dict)
+    """Kernel releases that it supports, as patterns ("6.8.*"); none for a system: not known."""
+    kernels_source: str = ""
     note: str = ""
+
+    @model_validator(mode="after")
+    def _one_version_of_files(self) -> Self:
+        if self.artefacts and self.versions:
+            message = "files have one version, and so no versions by system"
+            raise ValueError(message)
+        return self
+
+    def version_on(self, os: Os) -> str:
+        """Return its version on an operating system; empty where it is not known."""
+        return self.versions.get(os, self.version)
 
     def serves(self, hardware: Hardware) -> bool:
         """Can this hardware use it?"""
@@ -109,18 +125,21 @@ class Component(Entry):
     def artefact(self, os: Os, arch: Arch) -> Artefact | None:
         """Return the file for this operating system and architecture."""
         fitting = (found for found in self.artefacts if found.fits(os, arch))
-        return next((found.filled(self.version, os, arch) for found in fitting), None)
+        return next((found.filled(self.version) for found in fitting), None)
 
     def missing(self, os: Os, arch: Arch) -> tuple[str, ...]:
         """Say what is not known and so keeps it from being installed."""
         if arch not in self.arch:
             return (f"there is none for {arch}",)
+        if self.comes_with:
+            return ()
         found, packages = self.artefact(os, arch), self.packages.get(os, ())
-        lacking = [] if self.version else ["no source states its version"]
+        version = self.version_on(os)
+        lacking = [] if version else ["no source states its version"]
         lacking += [f"version of package {p.name} for {os}" for p in packages if not p.version]
         if found and not found.sha256:
             lacking.append(f"sha256 of {found.name}")
-        if self.version and not found and not packages:
+        if version and not found and not packages:
             lacking.append(f"neither packages nor a file for {os}")
         return tuple(lacking)
 
@@ -135,12 +154,15 @@ class MatrixRow(Entry):
     components: Mapping[str, Component] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _parts_differ(self) -> Self:
+    def _consistent(self) -> Self:
         seen: dict[tuple[str, str, str | None], str] = {}
         for name, found in self.components.items():
             other = seen.setdefault((found.role, found.part, found.kernel_module), name)
             if other != name:
                 message = f"{other} and {name} are both part {found.part!r} of role {found.role}"
+                raise ValueError(message)
+            if found.comes_with and found.comes_with not in self.components:
+                message = f"{name} comes with {found.comes_with}, which is not in the row"
                 raise ValueError(message)
         return self
 

@@ -154,13 +154,14 @@ def _of_row(
     for component in components.values():
         prefix = f"{role}_{component.part}" if component.part else role
         packages += [p.model_dump() for p in component.packages.get(os, ())]
-        if component.version:
-            variables[f"{prefix}_version"] = component.version
+        version = component.version_on(os)
+        if version:
+            variables[f"{prefix}_version"] = version
         found = component.artefact(os, hardware.arch)
         if found:
             variables[f"{prefix}_artefact"] = {
                 "name": found.name,
-                "version": component.version,
+                "version": version,
                 "url": found.url,
                 "sha256": found.sha256,
             }
@@ -185,6 +186,6 @@ def _of_hardware(role: str, row: MatrixRow, need: Need, os: Os) -> dict[str, Any
         },
     }
     driver = row.components.get("nvidia_driver")
-    if driver and driver.version:
-        given["nvidia_fabric"]["nvidia_fabric_driver_version"] = driver.version
+    if driver and driver.version_on(os):
+        given["nvidia_fabric"]["nvidia_fabric_driver_version"] = driver.version_on(os)
     return given.get(role, {})
