@@ -140,13 +140,19 @@ class LabMachines:
 
 
 def root_keys(user_data: str) -> tuple[str, ...]:
-    """Return the public keys that cloud-config text gives to root."""
+    """Return the public keys with which cloud-config text lets root in.
+
+    Those at the top level are the default user's and root's, where root is not disabled
+    (cloud-init, "Users and groups" and "SSH"); a user entry called root has its own.
+    """
     document: Any = yaml.safe_load(user_data) if user_data.startswith("#cloud-config") else None
     if not isinstance(document, dict):
         return ()
     users = document.get("users") or ()
-    roots = [user for user in users if isinstance(user, dict) and user.get("name") == "root"]
-    return tuple(key for user in roots for key in user.get("ssh_authorized_keys") or ())
+    holders = [user for user in users if isinstance(user, dict) and user.get("name") == "root"]
+    if document.get("disable_root") is False:
+        holders.append(document)
+    return tuple(key for each in holders for key in each.get("ssh_authorized_keys") or ())
 
 
 def _network_wish(lab: str, kind: InstanceType, places: int, per_leaf: int) -> NetworkWish:

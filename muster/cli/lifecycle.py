@@ -10,7 +10,7 @@ import typer
 from muster.cli.context import Context, open_stack
 from muster.cli.output import AsJson, StackName, print_json
 from muster.cli.summary import print_summary
-from muster.errors import MusterError
+from muster.errors import MusterError, UsageError
 from muster.lab import doctor, teardown
 from muster.plan.lab import plan_lab
 from muster.remote import close_connections, control_directory
@@ -43,6 +43,7 @@ def down(stack: StackName, *, yes: Yes = True, as_json: AsJson = False) -> None:
     status = 0
     if context.engine.stack_exists(stack):
         context.engine.clear_dead_lock(stack)
+        _refuse_what_is_protected(context)
         status = context.engine.destroy(stack, yes=yes)
     close_connections(control_directory(context.store.directory))
     left: list[str] = []
@@ -58,6 +59,16 @@ def down(stack: StackName, *, yes: Yes = True, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"stack": stack, "down": status == 0})
     sys.exit(min(status, 1))
+
+
+def _refuse_what_is_protected(context: Context) -> None:
+    """Stop before anything is deleted; the engine would stop at it when the rest is gone."""
+    resources = context.engine.export(context.stack)["deployment"].get("resources", [])
+    held = [entry["urn"] for entry in resources if entry.get("protect")]
+    if held:
+        what = f"protected, since they hold data: {', '.join(held)}; nothing was deleted"
+        hint = "See docs/howto/plan.md, `Deleting what holds data`."
+        raise UsageError(what, where=context.stack, hint=hint)
 
 
 def _latest_run_id(context: Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pulumi
@@ -10,6 +11,7 @@ import pulumi_aws as aws
 
 from muster.catalog import Catalog
 from muster.catalog.aws_stack import load_aws_stack
+from muster.clock import SystemClock
 from muster.errors import UsageError
 from muster.plan.aws.model import AwsPlan, HeadPlan
 from muster.plan.aws.plan import plan_aws
@@ -39,7 +41,8 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
     network = Network(
         "network", NetworkArgs(place=place, plan=plan.network, ssh_from=plan.ssh_from), opts
     )
-    storage = Storage("storage", _storage_args(plan, place, network), opts)
+    given_up = _given_up(spec, stack, SystemClock().now().date())
+    storage = Storage("storage", _storage_args(plan, place, network, given_up), opts)
     made = {
         "hourlyUsd": round(price_of(plan, catalog).hourly_usd, 4),
         "network": {"vpc": network.vpc_id, "subnet": network.subnet_id},
@@ -63,7 +66,16 @@ def _provider(place: Place) -> aws.Provider:
     )
 
 
-def _storage_args(plan: AwsPlan, place: Place, network: Network) -> StorageArgs:
+def _given_up(spec: ClusterSpec, stack: str, today: date) -> frozenset[tuple[str, str]]:
+    """Return (type, name) of each resource of this stack whose loss is acknowledged today."""
+    open_ones = [known.urn for known in spec.preflight.acknowledge if known.until >= today]
+    parts = [urn.split("::") for urn in open_ones if urn.startswith(f"urn:pulumi:{stack}::")]
+    return frozenset((types.rsplit("$", 1)[-1], name) for *_, types, name in parts)
+
+
+def _storage_args(
+    plan: AwsPlan, place: Place, network: Network, given_up: frozenset[tuple[str, str]]
+) -> StorageArgs:
     return StorageArgs(
         place=place,
         systems=plan.file_systems,
@@ -71,6 +83,7 @@ def _storage_args(plan: AwsPlan, place: Place, network: Network) -> StorageArgs:
         vpc_id=network.vpc_id,
         subnet_id=network.subnet_id,
         nodes=network.nodes,
+        given_up=given_up,
     )
 
 

@@ -27,7 +27,11 @@ _DEPLOYMENT = {
 
 @dataclass(frozen=True, kw_only=True)
 class StorageArgs:
-    """`nodes` is the security group of all that mounts."""
+    """`nodes` is the security group of all that mounts.
+
+    `given_up` has (type, name) of what holds data and may be deleted for good: its loss was
+    acknowledged. All else outlives the stack.
+    """
 
     place: Place
     systems: tuple[FileSystemPlan, ...]
@@ -35,6 +39,7 @@ class StorageArgs:
     vpc_id: pulumi.Input[str]
     subnet_id: pulumi.Input[str]
     nodes: Group
+    given_up: frozenset[tuple[str, str]] = frozenset()
 
 
 class Storage(pulumi.ComponentResource):
@@ -60,7 +65,7 @@ class Storage(pulumi.ComponentResource):
             name,
             bucket=name,
             tags=self._place.tagged(name),
-            opts=pulumi.ResourceOptions(parent=self, protect=True, retain_on_delete=True),
+            opts=self._guarded("aws:s3/bucket:Bucket", name),
         )
         aws.s3.BucketServerSideEncryptionConfiguration(
             name,
@@ -89,13 +94,15 @@ class Storage(pulumi.ComponentResource):
         word = system.mount.strip("/").replace("/", ".")
         about = f"file system {system.mount}"
         group = new_group(self._place, f"fs-{word}", about, self._args.vpc_id, self._child)
-        after = self._holds_data(self._let_mount(system, group))
+        rules = self._let_mount(system, group)
         name = self._place.name(word)
         if system.kind == "efs":
             return self._efs(name, system, group)
         if system.kind == "fsxOpenZfs":
-            return self._openzfs(name, system, group, after)
-        return self._lustre(name, system, group, after)
+            kind = "aws:fsx/openZfsFileSystem:OpenZfsFileSystem"
+            return self._openzfs(name, system, group, self._made_slowly(kind, name, rules))
+        kind = "aws:fsx/lustreFileSystem:LustreFileSystem"
+        return self._lustre(name, system, group, self._made_slowly(kind, name, rules))
 
     def _let_mount(self, system: FileSystemPlan, group: Group) -> list[pulumi.Resource]:
         """Open the ports; Lustre's servers call back, and over EFA only rules for all hold."""
@@ -107,17 +114,21 @@ class Storage(pulumi.ComponentResource):
         rules = (let_flow(self._place, a, b, ports, self._child) for a, b in pairs)
         return list(chain.from_iterable(rules))
 
-    def _holds_data(self, rules: list[pulumi.Resource]) -> pulumi.ResourceOptions:
-        """Keep what is made, and make it after its rules: FSx refuses a group without them."""
+    def _guarded(self, kind: str, name: str) -> pulumi.ResourceOptions:
+        """Protect what holds data; it outlives the stack unless its loss was acknowledged."""
+        kept = (kind, name) not in self._args.given_up
+        return pulumi.ResourceOptions(parent=self, protect=True, retain_on_delete=kept)
+
+    def _made_slowly(
+        self, kind: str, name: str, rules: list[pulumi.Resource]
+    ) -> pulumi.ResourceOptions:
+        """Guard a file system, and make it after its rules: FSx refuses a group without them."""
         limits = load_aws_stack().file_system_minutes
         minutes = {key: f"{getattr(limits, key)}m" for key in ("create", "update", "delete")}
-        return pulumi.ResourceOptions(
-            parent=self,
-            protect=True,
-            retain_on_delete=True,
-            custom_timeouts=pulumi.CustomTimeouts(**minutes),
-            depends_on=rules,
+        more = pulumi.ResourceOptions(
+            custom_timeouts=pulumi.CustomTimeouts(**minutes), depends_on=rules
         )
+        return pulumi.ResourceOptions.merge(self._guarded(kind, name), more)
 
     def _lustre(
         self, name: str, system: FileSystemPlan, group: Group, opts: pulumi.ResourceOptions
@@ -182,7 +193,7 @@ class Storage(pulumi.ComponentResource):
             throughput_mode="provisioned" if given else "elastic",
             provisioned_throughput_in_mibps=system.throughput,
             tags=self._place.tagged(name),
-            opts=pulumi.ResourceOptions(parent=self, protect=True, retain_on_delete=True),
+            opts=self._guarded("aws:efs/fileSystem:FileSystem", name),
         )
         aws.efs.MountTarget(
             name,

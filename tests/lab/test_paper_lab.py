@@ -48,6 +48,7 @@ def stack(cloud: PaperCloud, tmp_path_factory: pytest.TempPathFactory) -> PaperS
         "head": {"type": TYPE},
         "access": {"user": "root", "publicKeys": [public], "keyFile": str(key), "via": "direct"},
         "pools": [{**pool, "interfaces": "fullBandwidth"}],
+        "storage": [{"mount": "/shared", "kind": "efs"}],
     }
     made = PaperStack.make(directory / "project", cloud, cluster)
     made.environ["MUSTER_LAUNCH_WAIT_S"] = "180"
@@ -91,5 +92,11 @@ def test_an_instance_killed_in_the_cloud_is_replaced_and_proved_by_the_next_up(
 
 
 def test_down_leaves_no_instance(stack: PaperStack) -> None:
+    refused = stack.muster("down", stack.stack)
+    assert refused.returncode == 2
+    assert "paper-shared" in refused.stderr
+    assert len(stack.instances("train")) == NODES, "nothing was deleted"
+
+    stack.must(stack.pulumi("state", "unprotect", "--all", "--yes", "--stack", stack.stack))
     stack.must(stack.muster("down", stack.stack, timeout_s=300))
     assert stack.instances() == []

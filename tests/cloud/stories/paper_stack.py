@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,9 +78,15 @@ class PaperStack:
         """Take the stack down."""
         return self.pulumi("destroy", "--yes", "--skip-preview", "--stack", self.stack)
 
-    def unprotect(self) -> subprocess.CompletedProcess[str]:
-        """Let go of what is protected against a destroy."""
-        return self.pulumi("state", "unprotect", "--all", "--yes", "--stack", self.stack)
+    def give_up(self, cluster: dict[str, Any]) -> None:
+        """Let go of what holds data, as a person has to: acknowledge, `up`, unprotect."""
+        held = [entry["urn"] for entry in self._resources() if entry.get("protect")]
+        if not held:
+            return
+        known = [{"urn": u, "reason": "the story ends", "until": "2099-12-31"} for u in held]
+        self.change({**cluster, "preflight": {"acknowledge": known}})
+        self.must_up()
+        self.must(self.pulumi("state", "unprotect", "--all", "--yes", "--stack", self.stack))
 
     def steps(self) -> dict[str, str]:
         """What a preview would do, by resource name; what stays the same is left out."""
@@ -95,11 +100,10 @@ class PaperStack:
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    def types(self) -> Counter[str]:
-        """Count the resources in the state by type."""
+    def _resources(self) -> list[dict[str, Any]]:
         done = self.must(self.pulumi("stack", "export", "--stack", self.stack))
-        resources = json.loads(done.stdout)["deployment"].get("resources", [])
-        return Counter(entry["type"] for entry in resources)
+        found: list[dict[str, Any]] = json.loads(done.stdout)["deployment"].get("resources", [])
+        return found
 
     def client(self, service: str) -> Any:
         """Return a client of the stack's cloud."""

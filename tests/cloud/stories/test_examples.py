@@ -17,6 +17,7 @@ def test_an_example_lives_its_whole_life(example: str, tmp_path: Path) -> None:
     with PaperCloud(scenario_of(wanted)) as cloud:
         cluster = prepare(example, wanted, cloud)
         stack = PaperStack.make(tmp_path, cloud, cluster)
+        before = _left(stack)
         stack.must_up()
         assert len(stack.instances()) == _instances(cluster)
         assert stack.steps() == {}, "a second preview has nothing to do"
@@ -29,9 +30,10 @@ def test_an_example_lives_its_whole_life(example: str, tmp_path: Path) -> None:
         assert len(stack.instances()) == _instances(changed)
         assert stack.steps() == {}
 
-        stack.must(stack.unprotect())
-        stack.must(stack.destroy())
+        stack.give_up(changed)
+        stack.must(stack.muster("down", stack.stack))
         assert stack.instances() == []
+        assert _left(stack) == before
 
 
 def _instances(cluster: Cluster) -> int:
@@ -40,6 +42,18 @@ def _instances(cluster: Cluster) -> int:
         return 0
     nodes = sum(pool["count"] + pool.get("spares", 0) for pool in cluster["pools"])
     return nodes + 1 if nodes else 0
+
+
+def _left(stack: PaperStack) -> dict[str, int]:
+    """What costs money or room in the account."""
+    ec2, efs = stack.client("ec2"), stack.client("efs")
+    return {
+        "file systems": len(stack.client("fsx").describe_file_systems()["FileSystems"]),
+        "EFS": len(efs.describe_file_systems()["FileSystems"]),
+        "VPCs": len(ec2.describe_vpcs()["Vpcs"]),
+        "addresses": len(ec2.describe_addresses()["Addresses"]),
+        "buckets": len(stack.client("s3").list_buckets()["Buckets"]),
+    }
 
 
 def _changed(cluster: Cluster) -> Cluster:
