@@ -11,7 +11,6 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from muster.catalog import Catalog, InstanceType, load_catalog
 from muster.catalog.software import load_hardware, load_row, load_rules, row_names
@@ -20,6 +19,7 @@ from muster.clock import SystemClock
 from muster.errors import UsageError
 from muster.findings import Outcome
 from muster.project import software_directory
+from muster.software.asking import about_row, about_type
 from muster.software.download import Downloads
 from muster.software.explain import differences, explain
 from muster.software.model import MatrixRow, Os, RoleUse, Scheduler, StorageKind, StorageUse
@@ -27,7 +27,7 @@ from muster.software.needs import hardware_of
 from muster.software.overlay import load_overlay, write_overlay
 from muster.software.pin import Pins, pin
 from muster.software.rules import Judged, Question, check
-from muster.software.selection import ROLE_ORDER, select
+from muster.software.selection import select
 from muster.spec_errors import did_you_mean
 
 app = typer.Typer(no_args_is_help=True, help="Versions of node software that belong together.")
@@ -46,6 +46,7 @@ RowOption = Annotated[str, typer.Option("--row", metavar="ROW", help="Default: t
 
 _STATUS = {Outcome.FAIL: 1, Outcome.UNKNOWN: 3, Outcome.PASS: 0}
 _STYLE = {Outcome.FAIL: "red", Outcome.UNKNOWN: "yellow", Outcome.PASS: "green"}
+_WORST = list(_STATUS).index
 _OVER_EFA = "lustre-efa"
 
 _Name = TypeVar("_Name", bound=str)
@@ -65,18 +66,17 @@ def software_check(
     found = _row(row)
     uses, manager = _storage(storage or ()), _one_of(scheduler, get_args(Scheduler), "--scheduler")
     systems = [_one_of(os, found.os, "--os")] if os else list(found.os)
-    kind = _type(load_catalog(), type_name) if type_name else None
     judged = [
         one
         for system in systems
-        for one in check(load_rules(), _question(found, system, kind, manager, uses))
+        for one in check(load_rules(), _question(found, system, type_name, manager, uses))
     ]
     if as_json:
         print_json(
             {"row": row, "type": type_name or None, "rules": [asdict(one) for one in judged]}
         )
     else:
-        _show_judged(judged, asked_of_a_type=kind is not None)
+        _show_judged(judged, asked_of_a_type=bool(type_name))
     outcomes = {one.outcome for one in judged}
     sys.exit(next((_STATUS[outcome] for outcome in _STATUS if outcome in outcomes), 0))
 
@@ -177,44 +177,33 @@ def _storage(values: Sequence[str]) -> tuple[StorageUse, ...]:
 
 
 def _question(
-    row: MatrixRow,
-    os: Os,
-    kind: InstanceType | None,
-    scheduler: Scheduler,
-    storage: tuple[StorageUse, ...],
+    row: MatrixRow, os: Os, type_name: str, scheduler: Scheduler, storage: tuple[StorageUse, ...]
 ) -> Question:
     facts = load_hardware()
-    if kind is None:
-        return Question(row=row, os=os, roles=frozenset(ROLE_ORDER), facts=facts)
-    hardware = hardware_of(kind, load_catalog(), facts)
-    uses = select(row, hardware, scheduler=scheduler, storage=storage, os=os)
-    return Question(
-        row=row,
-        os=os,
-        roles=frozenset(use.role for use in uses),
-        hardware=hardware,
-        facts=facts,
-        boot_modes=kind.boot_modes,
-        lustre_efa=hardware.fabric == "efa" and any(use.efa for use in storage),
-    )
+    if not type_name:
+        return about_row(row, os, facts)
+    catalog = load_catalog()
+    kind = _type(catalog, type_name)
+    return about_type(row, os, kind, catalog, facts, scheduler=scheduler, storage=storage)
 
 
 def _show_judged(judged: Sequence[Judged], *, asked_of_a_type: bool) -> None:
-    """One line for each rule and finding; systems with the same finding share it."""
-    shared: dict[tuple[str, Outcome, str], list[str]] = {}
+    """Print one line for each finding, the worst first; systems that have the same share it."""
+    shared: dict[tuple[Outcome, str, str], list[str]] = {}
     for one in judged:
-        shared.setdefault((one.rule, one.outcome, one.evidence), []).append(one.os)
+        shared.setdefault((one.outcome, one.rule, one.evidence), []).append(one.os)
     systems = len({one.os for one in judged})
-    table = Table("rule", "", "on", "evidence", box=None, header_style="bold")
-    for (rule, outcome, evidence), on in shared.items():
-        where = "all" if len(on) == systems else ", ".join(on)
-        colour = _STYLE[outcome]
-        table.add_row(rule, f"[{colour}]{outcome}[/{colour}]", where, evidence.replace("[", r"\["))
     console = Console(highlight=False)
-    console.print(table)
+    for (outcome, rule, evidence), on in sorted(
+        shared.items(), key=lambda item: _WORST(item[0][0])
+    ):
+        where = "" if len(on) == systems else f" on {', '.join(on)}"
+        colour = _STYLE[outcome]
+        line = f"{rule}{where}: {evidence}".replace("[", r"\[")
+        console.print(f"[{colour}]{outcome:<7}[/{colour}]  {line}", soft_wrap=True)
     counts = Counter(one.outcome for one in judged)
     counted = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _STATUS)
-    more = "" if asked_of_a_type else "; rules about GPUs, boot and order: give --type"
+    more = "" if asked_of_a_type else "; rules about GPUs and boot: give --type"
     console.print(f"{counted}{more}", markup=False)
 
 

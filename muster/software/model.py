@@ -135,10 +135,10 @@ class Component(Entry):
             return ()
         found, packages = self.artefact(os, arch), self.packages.get(os, ())
         version = self.version_on(os)
-        lacking = [] if version else ["no source states its version"]
-        lacking += [f"version of package {p.name} for {os}" for p in packages if not p.version]
+        lacking = [] if version else ["no source states the version"]
+        lacking += [f"no version of package {p.name} for {os}" for p in packages if not p.version]
         if found and not found.sha256:
-            lacking.append(f"sha256 of {found.name}")
+            lacking.append(f"no sha256 of {found.name}")
         if version and not found and not packages:
             lacking.append(f"neither packages nor a file for {os}")
         return tuple(lacking)

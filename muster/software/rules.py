@@ -34,6 +34,8 @@ class Question:
     boot_modes: tuple[str, ...] | None = None
     """Those of the machine; None where no source states them."""
     lustre_efa: bool = False
+    unserved: str = ""
+    """The accelerators of the machine, where no role is for them."""
 
     def component(self, name: str) -> Component | None:
         """Return a component that the machine can use."""
@@ -209,7 +211,7 @@ class Architectures(_Rule):
         return _judge(gpu.architecture in self.allowed, f"{evidence}{module}")
 
 
-class Present(_Rule):
+class DriverForGpu(_Rule):
     """A machine with GPUs of NVIDIA finds a driver in the row that has its kernel module."""
 
     kind: Literal["driverForGpu"]
@@ -220,10 +222,25 @@ class Present(_Rule):
         if asked.hardware is None or self.role not in asked.roles:
             return NOTHING
         parts = asked.row.of_role(self.role)
-        serving = [name for name, part in parts.items() if part.serves(asked.hardware)]
+        module = asked.hardware.kernel_module
+        serving = [name for name, part in parts.items() if part.kernel_module == module]
         model = asked.hardware.gpu_model or "this GPU"
-        needed = f"{model} needs the {asked.hardware.kernel_module} kernel module"
-        return _judge(bool(serving), f"{needed}; the row has {', '.join(serving) or 'none'}")
+        needed = f"{model} needs the {module} kernel module"
+        return _judge(
+            bool(serving), f"{needed}; of that the row has {', '.join(serving) or 'none'}"
+        )
+
+
+class Accelerators(_Rule):
+    """Accelerators that some role is for."""
+
+    kind: Literal["accelerators"]
+
+    def judge(self, asked: Question) -> Answer:
+        """Say which no role is for."""
+        if asked.unserved:
+            return _fail(f"no role installs software for {asked.unserved}")
+        return NOTHING
 
 
 class BootModes(_Rule):
@@ -262,7 +279,7 @@ class Order(_Rule):
         return _judge(first < then, f"{self.first} is play {first + 1}, {self.then} {then + 1}")
 
 
-class Systems(_Rule):
+class LustreOverEfa(_Rule):
     """Systems and kernels on which Lustre reaches its servers over EFA."""
 
     kind: Literal["lustreOverEfa"]
@@ -299,16 +316,15 @@ class Stated(_Rule):
             for name, part in asked.row.components.items()
             if part.role in asked.roles and asked.component(name)
         }
-        missing = [
-            f"{name}: {what}"
-            for name, part in chosen.items()
-            for what in part.missing(asked.os, asked.arch)
-        ]
-        impossible = [line for line in missing if "there is none for" in line]
-        if impossible:
-            return _fail("; ".join(impossible))
-        if missing:
-            return _unknown("; ".join(missing))
+        lacking: dict[str, list[str]] = {}
+        for name, part in chosen.items():
+            for what in part.missing(asked.os, asked.arch):
+                lacking.setdefault(what, []).append(name)
+        evidence = "; ".join(f"{what}: {', '.join(names)}" for what, names in lacking.items())
+        if any(asked.arch not in part.arch for part in chosen.values()):
+            return _fail(evidence)
+        if lacking:
+            return _unknown(evidence)
         return _judge(True, f"{len(chosen)} components") if chosen else NOTHING
 
 
@@ -318,10 +334,11 @@ Rule = Annotated[
     | Kernel
     | BuiltFor
     | Architectures
-    | Present
+    | DriverForGpu
+    | Accelerators
     | BootModes
     | Order
-    | Systems
+    | LustreOverEfa
     | Stated,
     Field(discriminator="kind"),
 ]

@@ -179,6 +179,11 @@ def _of_hardware(role: str, row: MatrixRow, need: Need, os: Os) -> dict[str, Any
             "nvidia_fabric_imex": hardware.nvlink_domain,
         },
         "efa": {"efa_devices": hardware.fabric_devices},
+        "doca_ofed": {
+            "doca_ofed_devices": hardware.fabric_devices,
+            "doca_ofed_link_layer": "Ethernet" if need.fabric("roce") else "InfiniBand",
+        },
+        "roce": {"roce_devices": hardware.fabric_devices},
         "local_nvme": {"local_nvme_disks": hardware.local_disks},
         "lustre_client": {
             "lustre_client_efa": need.fabric("efa")

@@ -81,6 +81,16 @@ def test_mi300x_gets_rocm_and_roce_and_nothing_of_nvidia() -> None:
     assert "doca_ofed" not in found
 
 
+def test_infiniband_and_roce_on_nvidias_adapters_get_doca_ofed_told_apart() -> None:
+    def links(fabric: Any) -> Any:
+        nodes = Hardware(vendor="none", fabric=fabric, fabric_devices=8, fabric_vendor="nvidia")
+        given = chosen(nodes)["doca_ofed"].variables
+        return given["doca_ofed_devices"], given["doca_ofed_link_layer"]
+
+    assert links("infiniband") == (8, "InfiniBand")
+    assert links("roce") == (8, "Ethernet")
+
+
 def test_lustre_over_efa_is_asked_for_only_where_efa_is() -> None:
     found = chosen(L40S, StorageUse(kind="lustre", efa=True))
     assert found["lustre_client"].variables["lustre_client_efa"] is False
@@ -152,11 +162,11 @@ def test_an_unknown_version_is_named_and_never_left_out_in_silence() -> None:
     assert use.variables["efa_artefact"] == {
         "name": "efa-9.9.tar.gz", "version": "9.9", "url": "https://example.org/9.9", "sha256": "",
     }  # fmt: skip
-    assert use.missing == ("efa: sha256 of efa-9.9.tar.gz",)
+    assert use.missing == ("efa: no sha256 of efa-9.9.tar.gz",)
     efa["artefacts"] = [{"name": "efa", "url": "https://example.org/e", "sha256": SHA}]
     assert chosen(H100_EFA, matrix=row(efa=efa))["efa"].missing == ()
     nothing = chosen(H100_EFA, matrix=row(efa={"role": "efa", "source": "muster-choice"}))["efa"]
-    assert nothing.missing == ("efa: no source states its version",)
+    assert nothing.missing == ("efa: no source states the version",)
 
 
 def test_the_plugin_for_one_fabric_is_given_on_that_fabric_only() -> None:
