@@ -70,7 +70,7 @@ class Policy:
     """A rail whose fleet median is so much below the best rail's is low as a whole."""
     false_alarm: float = 0.002
     """Greatest chance to name a good node for single low tests."""
-    false_alarm_run: float = 0.02
+    false_alarm_run: float = 0.005
     """The same for a whole run: the more nodes, the less chance for each of them."""
     faulty_event_rate: float = 0.30
     """Share of low events that a faulty node is taken to have at least."""
