@@ -223,3 +223,25 @@ def test_a_policy_with_negative_rounds_or_an_unknown_floor_is_refused() -> None:
         Policy(cross_rounds=-1)
     with pytest.raises(UsageError, match="no kind of pair between"):
         Policy(floor_bps={"between": 1.0})
+
+
+def test_two_kinds_of_nodes_of_which_most_are_the_slower_accuse_nobody() -> None:
+    place = fabric(4, 4, 4, 4)
+    for seed in SEEDS:
+        verdict = run(place, seed, nodes={f"n{index}": 0.5 for index in range(10)}, **LIVELY)
+        assert verdict.fleet.verdict is Verdict.SUSPECT, seed
+        assert Verdict.QUARANTINED not in {v.verdict for v in verdict.nodes.values()}, seed
+
+
+def test_two_wrong_nodes_are_both_named() -> None:
+    for seed in SEEDS:
+        verdict = run(fabric(4, 4, 4), seed, wrong={"n4": 0.9, "n9": 0.9}, **QUIET)
+        named = {"n4": ("quarantined", "node"), "n9": ("quarantined", "node")}
+        assert not_accepted(verdict) == named, seed
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_a_slow_node_is_named_in_the_smallest_fleets_that_have_peers(size: int) -> None:
+    for seed in SEEDS:
+        verdict = run(fabric(size), seed, nodes={"n1": 0.8}, **LIVELY)
+        assert not_accepted(verdict) == {"n1": ("quarantined", "node")}, seed
