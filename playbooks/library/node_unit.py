@@ -1,0 +1,141 @@
+# ruff: noqa: INP001  Ansible finds modules by folder, not by package
+"""Enable a unit, and run it where what it needs is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: node_unit
+short_description: Enables a unit, and runs it where what it needs is there
+description:
+  - Reads units anew, and restarts this one, where systemd says that its unit files have changed, or
+    C(files) have since it was started; also when an earlier run was cut off in between.
+  - In check mode a unit whose package is still to come is a change, not a failure.
+options:
+  name:
+    description: The unit.
+    type: str
+    required: true
+  run:
+    description: Whether to start it now; it is enabled in any case.
+    type: bool
+    default: true
+  files:
+    description: Files that the unit reads when it starts.
+    type: list
+    elements: path
+    default: []
+author: muster
+"""
+
+EXAMPLES = r"""
+- name: Run the daemon
+  node_unit:
+    name: nvidia-persistenced
+    run: "{{ driver.ready }}"
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or would be in check mode.
+  returned: always
+  type: list
+"""
+
+_TIMEOUT_S = 120
+_STARTED = "ActiveEnterTimestampMonotonic"
+_PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload", _STARTED)
+# States of the unit file for which there is nothing to enable.
+_ENABLED = frozenset({"enabled", "static", "indirect", "alias", "generated"})
+
+
+class RefusedError(Exception):
+    """The unit cannot be brought to where it should be."""
+
+
+def shown(said: str, name: str) -> dict[str, str]:
+    """Return the properties that `systemctl show` tells."""
+    found = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    if set(_PROPERTIES) - set(found):
+        message = f"systemctl show {name} is cut short"
+        raise RefusedError(message)
+    return found
+
+
+def steps(
+    found: dict[str, str], name: str, *, run: bool, check: bool, written: float = 0
+) -> list[list[str]]:
+    """Return the systemctl commands that are needed.
+
+    Args:
+        found: the properties of the unit.
+        name: the unit.
+        run: whether it is to run.
+        check: whether its package may be still to come.
+        written: when its files were last written, in seconds of the monotonic clock.
+
+    """
+    stale = found["NeedDaemonReload"] == "yes"
+    if found["LoadState"] != "loaded" and not stale and not check:
+        message = f"no unit {name}: it is {found['LoadState']}; is its package installed?"
+        raise RefusedError(message)
+    needed = [["daemon-reload"]] if stale else []
+    if found["UnitFileState"] not in _ENABLED:
+        needed.append(["enable", "--quiet", name])
+    if run and found["ActiveState"] != "active":
+        needed.append(["start", name])
+    elif run and (stale or written > int(found[_STARTED] or 0) / 1e6):
+        needed.append(["restart", name])
+    return needed
+
+
+def last_written(files: Sequence[str]) -> float:
+    """Return when the newest of these files was written, by the monotonic clock."""
+    times = [Path(name).stat().st_mtime for name in files if Path(name).is_file()]
+    return time.monotonic() - (time.time() - max(times)) if times else 0
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "run": {"type": "bool", "default": True},
+            "files": {"type": "list", "elements": "path", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    name = module.params["name"]
+
+    def systemctl(words: Sequence[str]) -> str:
+        argv = ["timeout", "--kill-after=5", str(_TIMEOUT_S), "systemctl", *words]
+        status, out, err = module.run_command(argv, environ_update={"LC_ALL": "C"})
+        if status:
+            said = " ".join((err or out).split())[:300]
+            message = f"systemctl {' '.join(words)} failed with {status}: {said}"
+            raise RefusedError(message)
+        return str(out)
+
+    try:
+        said = systemctl(["show", f"--property={','.join(_PROPERTIES)}", name])
+        needed = steps(
+            shown(said, name),
+            name,
+            run=module.params["run"],
+            check=module.check_mode,
+            written=last_written(module.params["files"]),
+        )
+        for words in [] if module.check_mode else needed:
+            systemctl(words)
+        module.exit_json(changed=bool(needed), steps=[" ".join(words) for words in needed])
+    except (RefusedError, OSError) as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
