@@ -1,0 +1,102 @@
+# ruff: noqa: INP001  Ansible finds modules by folder, not by package
+"""Read back what is mounted: kind, options, and whether it answers and can be written."""
+
+from __future__ import annotations
+
+import re
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: mounted_paths
+short_description: Checks mounted file systems without changing any
+options:
+  mounts:
+    description:
+      - Mounted paths, each with C(path), C(kind) (type of the file system), and, where they
+        matter, C(options) that it must have and C(writable) (true where not given).
+    type: list
+    elements: dict
+    required: true
+  timeout_s:
+    description: How long one may take to answer; a server that is gone lets callers wait for ever.
+    type: int
+    default: 20
+author: muster
+"""
+
+EXAMPLES = r"""
+- name: Check what is mounted
+  mounted_paths:
+    mounts:
+      - {path: /home, kind: nfs4, options: [nconnect=16]}
+"""
+
+RETURN = r"""
+mounts:
+  description: How many were checked.
+  returned: always
+  type: int
+"""
+
+Mount = dict[str, str]
+
+
+def parse_findmnt(text: str) -> Mount:
+    """Read `findmnt --pairs`; of mounts on top of each other the last counts."""
+    lines = text.strip().splitlines()
+    return dict(re.findall(r'([A-Z]+)="([^"]*)"', lines[-1])) if lines else {}
+
+
+def faults(wanted: dict[str, object], found: Mount) -> list[str]:
+    """Say what differs between a wanted mount and the one that is there."""
+    path, kind = str(wanted["path"]), str(wanted["kind"])
+    if not found.get("SOURCE") or "OPTIONS" not in found or "FSTYPE" not in found:
+        return [f"{path}: nothing is mounted, {kind} expected"]
+    if found["FSTYPE"] != kind:
+        return [f"{path} is {found['FSTYPE']}, {kind} expected"]
+    options = found["OPTIONS"].split(",")
+    lacking = [str(o) for o in _list(wanted.get("options")) if str(o) not in options]
+    said = [f"{path} is mounted without {', '.join(lacking)}"] if lacking else []
+    if wanted.get("writable", True) and "rw" not in options:
+        said.append(f"{path} is mounted read-only")
+    return said
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={
+            "mounts": {"type": "list", "elements": "dict", "required": True},
+            "timeout_s": {"type": "int", "default": 20},
+        },
+        supports_check_mode=True,
+    )
+    wait = ["timeout", "--kill-after=5", str(module.params["timeout_s"])]
+    said: list[str] = []
+    for wanted in module.params["mounts"]:
+        path = str(wanted["path"])
+        find = ["findmnt", "--pairs", "--output", "SOURCE,FSTYPE,OPTIONS", "--mountpoint", path]
+        _, shown, _ = module.run_command(find)
+        differ = faults(wanted, parse_findmnt(shown))
+        said += differ
+        if differ:
+            continue
+        # The server is asked: what root may do there, and whether it answers at all.
+        asked = "-w" if wanted.get("writable", True) else "-d"
+        status, _, _ = module.run_command([*wait, "test", asked, path])
+        if status:
+            words = {"-w": "cannot be written by root", "-d": "cannot be read"}
+            reason = "does not answer" if status in {124, 137} else words[asked]
+            said.append(f"{path} {reason}")
+    if said:
+        module.fail_json(msg="; ".join(said))
+    module.exit_json(changed=False, mounts=len(module.params["mounts"]))
+
+
+if __name__ == "__main__":
+    main()
