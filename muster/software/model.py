@@ -155,12 +155,13 @@ class MatrixRow(Entry):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        seen: dict[tuple[str, str, str | None], str] = {}
         for name, found in self.components.items():
-            other = seen.setdefault((found.role, found.part, found.kernel_module), name)
-            if other != name:
-                message = f"{other} and {name} are both part {found.part!r} of role {found.role}"
-                raise ValueError(message)
+            for other, theirs in self.of_role(found.role).items():
+                modules = {found.kernel_module, theirs.kernel_module}
+                apart = modules == {"open", "closed"} or found.part != theirs.part
+                if other != name and not apart:
+                    message = f"{name} and {other} are both part {found.part!r} of {found.role}"
+                    raise ValueError(message)
             if found.comes_with and found.comes_with not in self.components:
                 message = f"{name} comes with {found.comes_with}, which is not in the row"
                 raise ValueError(message)
@@ -190,6 +191,8 @@ class Hardware:
     arch: Arch = "x86_64"
     kernel_module: KernelModule = "open"
     """The NVIDIA kernel module that its GPUs need."""
+    fabric_state: bool = True
+    """Do its GPUs report the state of the NVLink fabric?"""
 
     def __post_init__(self) -> None:
         """Refuse what no machine can be."""

@@ -173,10 +173,17 @@ def _of_hardware(role: str, row: MatrixRow, need: Need, os: Os) -> dict[str, Any
     hardware = need.hardware
     given: dict[str, dict[str, Any]] = {
         "packages": {"packages_family": FAMILIES[os]},
-        "nvidia_driver": {"nvidia_driver_open": hardware.kernel_module == "open"},
+        "nvidia_driver": {
+            "nvidia_driver_open": hardware.kernel_module == "open",
+            "nvidia_driver_gpus": hardware.gpu_count,
+        },
+        "rocm": {"rocm_gpus": hardware.gpu_count},
+        "dcgm_exporter": {"dcgm_exporter_gpus": hardware.gpu_count},
+        "fabric_exporter": {"fabric_exporter_devices": hardware.fabric_devices},
         "nvidia_fabric": {
             "nvidia_fabric_nvswitch": hardware.nvswitch,
             "nvidia_fabric_imex": hardware.nvlink_domain,
+            "nvidia_fabric_reports_state": hardware.fabric_state,
         },
         "efa": {"efa_devices": hardware.fabric_devices},
         "doca_ofed": {
@@ -193,4 +200,7 @@ def _of_hardware(role: str, row: MatrixRow, need: Need, os: Os) -> dict[str, Any
     driver = row.components.get("nvidia_driver")
     if driver and driver.version_on(os):
         given["nvidia_fabric"]["nvidia_fabric_driver_version"] = driver.version_on(os)
+    pyxis = row.components.get("pyxis")
+    if pyxis and pyxis.built_for:
+        given["enroot_pyxis"] = {"enroot_pyxis_slurm_version": pyxis.built_for}
     return given.get(role, {})

@@ -189,7 +189,7 @@ def test_a_gpu_too_old_for_the_only_driver_of_the_row_is_named() -> None:
     assert chosen(L40S, matrix=matrix)["nvidia_driver"].missing == ()
     found = chosen(volta, matrix=matrix)["nvidia_driver"]
     assert found.missing == ("nvidia_driver: row test has none for this hardware",)
-    assert found.variables == {"nvidia_driver_open": False}
+    assert found.variables == {"nvidia_driver_open": False, "nvidia_driver_gpus": 8}
 
 
 def test_a_row_that_lacks_the_operating_system_is_refused() -> None:
