@@ -149,6 +149,7 @@ def test_ten_mistakes_give_ten_clear_lines() -> None:
             ".stages[1]: 'apply'; must be infra, converge or accept",
         ),
         (LAB, "software", 2026.11, ".software: 2026.11; must be text. Put it in quotes."),
+        (LAB, "software", "2026.12", ".software: '2026.12' is no row of the version matrix. Did y"),
         (
             LAB,
             "acceptance.policy",
