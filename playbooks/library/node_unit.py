@@ -18,8 +18,9 @@ description:
   - In check mode a unit whose package is still to come is a change, not a failure.
 options:
   name:
-    description: The unit.
-    type: str
+    description: The unit, or several; none where the list is empty.
+    type: list
+    elements: str
     required: true
   run:
     description: Whether to start it now; it is enabled in any case.
@@ -104,13 +105,12 @@ def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
         argument_spec={
-            "name": {"type": "str", "required": True},
+            "name": {"type": "list", "elements": "str", "required": True},
             "run": {"type": "bool", "default": True},
             "files": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
     )
-    name = module.params["name"]
 
     def systemctl(words: Sequence[str]) -> str:
         argv = ["timeout", "--kill-after=5", str(_TIMEOUT_S), "systemctl", *words]
@@ -121,18 +121,16 @@ def main() -> None:
             raise RefusedError(message)
         return str(out)
 
+    run, written = module.params["run"], last_written(module.params["files"])
+    done: list[str] = []
     try:
-        said = systemctl(["show", f"--property={','.join(_PROPERTIES)}", name])
-        needed = steps(
-            shown(said, name),
-            name,
-            run=module.params["run"],
-            check=module.check_mode,
-            written=last_written(module.params["files"]),
-        )
-        for words in [] if module.check_mode else needed:
-            systemctl(words)
-        module.exit_json(changed=bool(needed), steps=[" ".join(words) for words in needed])
+        for name in module.params["name"]:
+            found = shown(systemctl(["show", f"--property={','.join(_PROPERTIES)}", name]), name)
+            needed = steps(found, name, run=run, check=module.check_mode, written=written)
+            for words in [] if module.check_mode else needed:
+                systemctl(words)
+            done += [" ".join(words) for words in needed]
+        module.exit_json(changed=bool(done), steps=done)
     except (RefusedError, OSError) as error:
         module.fail_json(msg=str(error))
 
