@@ -53,6 +53,9 @@ source:
 """
 
 
+_FIELDS = 6
+
+
 def present(sysfs: Path, model: str) -> list[str]:
     """Return the disks of a model, by name."""
     paths = sorted(sysfs.glob("class/nvme/nvme*/model"))
@@ -92,10 +95,17 @@ def faults(
     return said
 
 
-def parse_findmnt(text: str) -> dict[str, str]:
-    """Read `findmnt --pairs`; of mounts on top of each other the last counts."""
-    lines = text.strip().splitlines()
-    return dict(re.findall(r'([A-Z]+)="([^"]*)"', lines[-1])) if lines else {}
+def parse_mounts(text: str, path: str) -> dict[str, str]:
+    """Read /proc/mounts; of mounts on top of each other the last counts."""
+    rows = [line.split() for line in text.splitlines()]
+    here = [row for row in rows if len(row) == _FIELDS and _plain(row[1]) == path]
+    names = ("SOURCE", "PATH", "FSTYPE", "OPTIONS")
+    return dict(zip(names, here[-1], strict=False)) if here else {}
+
+
+def _plain(text: str) -> str:
+    r"""Undo what the kernel writes for blanks: \\040."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def main() -> None:
@@ -111,15 +121,15 @@ def main() -> None:
         supports_check_mode=True,
     )
     given = module.params
-    command = ["findmnt", "--pairs", "--output", "SOURCE,OPTIONS", "--mountpoint", given["path"]]
-    _, shown, _ = module.run_command(command)
-    mdstat = Path(given["procfs"]) / "mdstat"
+    procfs = Path(given["procfs"])
+    mdstat = procfs / "mdstat"
     try:
         text = mdstat.read_text(encoding="utf-8") if mdstat.is_file() else ""
+        shown = (procfs / "mounts").read_text(encoding="utf-8")
         disks = present(Path(given["sysfs"]), given["model"])
     except OSError as error:
         module.fail_json(msg=str(error))
-    mounted = parse_findmnt(shown)
+    mounted = parse_mounts(shown, given["path"])
     said = faults(disks, given["disks"], mounted, text, given["path"])
     if said:
         module.fail_json(msg="; ".join(said))

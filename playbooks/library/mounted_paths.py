@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -18,6 +19,10 @@ options:
     type: list
     elements: dict
     required: true
+  procfs:
+    description: Where /proc is.
+    type: path
+    default: /proc
   timeout_s:
     description: How long one may take to answer; a server that is gone lets callers wait for ever.
     type: int
@@ -41,11 +46,20 @@ mounts:
 
 Mount = dict[str, str]
 
+_FIELDS = 6
 
-def parse_findmnt(text: str) -> Mount:
-    """Read `findmnt --pairs`; of mounts on top of each other the last counts."""
-    lines = text.strip().splitlines()
-    return dict(re.findall(r'([A-Z]+)="([^"]*)"', lines[-1])) if lines else {}
+
+def parse_mounts(text: str, path: str) -> dict[str, str]:
+    """Read /proc/mounts; of mounts on top of each other the last counts."""
+    rows = [line.split() for line in text.splitlines()]
+    here = [row for row in rows if len(row) == _FIELDS and _plain(row[1]) == path]
+    names = ("SOURCE", "PATH", "FSTYPE", "OPTIONS")
+    return dict(zip(names, here[-1], strict=False)) if here else {}
+
+
+def _plain(text: str) -> str:
+    r"""Undo what the kernel writes for blanks: \\040."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def faults(wanted: dict[str, object], found: Mount) -> list[str]:
@@ -72,17 +86,20 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "mounts": {"type": "list", "elements": "dict", "required": True},
+            "procfs": {"type": "path", "default": "/proc"},
             "timeout_s": {"type": "int", "default": 20},
         },
         supports_check_mode=True,
     )
     wait = ["timeout", "--kill-after=5", str(module.params["timeout_s"])]
     said: list[str] = []
+    try:
+        table = (Path(module.params["procfs"]) / "mounts").read_text(encoding="utf-8")
+    except OSError as error:
+        module.fail_json(msg=str(error))
     for wanted in module.params["mounts"]:
         path = str(wanted["path"])
-        find = ["findmnt", "--pairs", "--output", "SOURCE,FSTYPE,OPTIONS", "--mountpoint", path]
-        _, shown, _ = module.run_command(find)
-        differ = faults(wanted, parse_findmnt(shown))
+        differ = faults(wanted, parse_mounts(table, path))
         said += differ
         if differ:
             continue

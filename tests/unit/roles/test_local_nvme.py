@@ -159,24 +159,30 @@ def test_only_disks_of_the_model_count(tmp_path: Path) -> None:
     assert disks.present(tmp_path / "sys", MODEL) == NAMES
 
 
-FINDMNT = 'SOURCE="10.0.0.1:/home" FSTYPE="nfs4" OPTIONS="rw,nconnect=16"\n'
+TABLE = "10.0.0.1:/home /home nfs4 rw,nconnect=16 0 0\n"
 WANTED = {"path": "/home", "kind": "nfs4", "options": ["nconnect=16"]}
 
 
 def test_a_mount_with_its_options_is_fine() -> None:
-    assert mounts.faults(WANTED, mounts.parse_findmnt(FINDMNT)) == []
+    assert mounts.faults(WANTED, mounts.parse_mounts(TABLE, "/home")) == []
 
 
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
         ("", "/home: nothing is mounted, nfs4 expected"),
-        (FINDMNT.replace("nfs4", "nfs"), "/home is nfs, nfs4 expected"),
-        (FINDMNT.replace("16", "1"), "/home is mounted without nconnect=16"),
-        (FINDMNT.replace("rw", "ro"), "/home is mounted read-only"),
-        (FINDMNT[:30], "/home: nothing is mounted"),
-        (FINDMNT[:58], "/home: nothing is mounted"),
+        (TABLE.replace("nfs4", "nfs"), "/home is nfs, nfs4 expected"),
+        (TABLE.replace("16", "1"), "/home is mounted without nconnect=16"),
+        (TABLE.replace("rw", "ro"), "/home is mounted read-only"),
+        (TABLE[:30], "/home: nothing is mounted"),
+        (TABLE[:40], "/home: nothing is mounted"),
     ],
 )
 def test_each_fault_of_a_mount_is_named(shown: str, said: str) -> None:
-    assert said in "; ".join(mounts.faults(WANTED, mounts.parse_findmnt(shown)))
+    assert said in "; ".join(mounts.faults(WANTED, mounts.parse_mounts(shown, "/home")))
+
+
+def test_the_last_mount_on_a_path_counts_and_blanks_are_undone() -> None:
+    table = r"a /my\040home nfs4 ro 0 0" + "\n" + r"b /my\040home nfs4 rw 0 0" + "\n"
+    assert mounts.parse_mounts(table, "/my home")["SOURCE"] == "b"
+    assert disks.parse_mounts(table, "/my home")["OPTIONS"] == "rw"
