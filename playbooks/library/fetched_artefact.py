@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
@@ -127,6 +127,23 @@ def unpack(path: Path, tree: Path) -> None:
         fresh.rename(tree)
 
 
+def settle(
+    artefact: Mapping[str, str], cache: Path, *, unpacked: bool, check: bool, open_address: Open
+) -> dict[str, Any]:
+    """Bring the file, and what is in it, to where it should be; say what changed."""
+    sha256 = checked(artefact)["sha256"]
+    folder = cache / sha256
+    path, tree = folder / artefact["name"], folder / "tree"
+    fetching = digest(path) != sha256
+    unpacking = unpacked and (fetching or not tree.is_dir())
+    if fetching and not check:
+        shutil.rmtree(folder, ignore_errors=True)
+        fetch(artefact, path, open_address)
+    if unpacking and not check:
+        unpack(path, tree)
+    return {"changed": fetching or unpacking, "path": str(path), "tree": str(tree)}
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
@@ -137,21 +154,19 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    asked = module.params
     try:
-        artefact = checked(module.params["artefact"])
-        folder = Path(module.params["cache"]) / artefact["sha256"]
-        path, tree = folder / artefact["name"], folder / "tree"
-        due = digest(path) != artefact["sha256"]
-        unpacking = module.params["unpack"] and (due or not tree.is_dir())
-        if not module.check_mode:
-            if due:
-                shutil.rmtree(folder, ignore_errors=True)
-                fetch(artefact, path, lambda url: open_url(url, timeout=_TIMEOUT_S))
-            if unpacking:
-                unpack(path, tree)
+        answer = settle(
+            asked["artefact"],
+            Path(asked["cache"]),
+            unpacked=asked["unpack"],
+            check=module.check_mode,
+            open_address=lambda url: open_url(url, timeout=_TIMEOUT_S),
+        )
     except (RefusedError, OSError, tarfile.TarError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=due or unpacking, path=str(path), tree=str(tree))
+        return
+    module.exit_json(**answer)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Machine:
             "MUSTER_NODE_NAME": "gpu-1",
             "MUSTER_SHARED_DIRECTORY": str(self.root / "shared"),
             "MUSTER_DEVICES": str(self.root / "dev"),
+            "MUSTER_FABRIC_FILE": str(self.root / "fabric"),
             "PATH": "/usr/bin:/bin",
         }
         return shell.run([str(self.root / "bin" / name)], timeout_s=30, env=env)
@@ -105,6 +106,61 @@ def test_missing_vendor_tool_is_unknown_not_passed(machine: Machine) -> None:
     (machine.root / "bin" / "nvidia-smi").unlink()
     done = machine.run("muster-node-check")
     assert (done.rc, done.stdout.split(":")[0]) == (3, "gpu-count")
+
+
+def test_gpus_of_amd_are_counted_by_its_own_tool(machine: Machine) -> None:
+    (machine.root / "bin" / "nvidia-smi").unlink()
+    gpus = "".join(f"GPU: {i}\n    BDF: 0000:0{i}:00.0\n" for i in range(8))
+    machine.program("amd-smi", f"cat <<'E'\n{gpus}E")
+    assert machine.run("muster-node-check").rc == 0
+    machine.program("amd-smi", f"cat <<'E'\n{gpus.replace('GPU: 7', '')}E")
+    done = machine.run("muster-node-check")
+    assert (done.rc, done.stdout) == (1, "gpu-count: 7 GPUs answer; expected 8\n")
+    machine.program("amd-smi", "echo no driver >&2; exit 1")
+    assert (
+        'amd-smi ended with status 1 and said "no driver"'
+        in machine.run("muster-node-check").stdout
+    )
+
+
+def port(machine: Machine, name: str, layer: str = "Unspecified", state: str = "4: ACTIVE") -> None:
+    folder = machine.root / "infiniband" / name / "ports" / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "link_layer").write_text(f"{layer}\n", encoding="utf-8")
+    (folder / "state").write_text(f"{state}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def fabric(machine: Machine) -> Machine:
+    """A node with four EFA ports that are up, and one port of another kind that is down."""
+    for i in range(4):
+        port(machine, f"rdmap{i}s0")
+    port(machine, "mlx5_0", "InfiniBand", "1: DOWN")
+    wanted = f"Unspecified 4 {machine.root / 'infiniband'}\n"
+    (machine.root / "fabric").write_text(wanted, encoding="utf-8")
+    return machine
+
+
+def test_a_fabric_whose_ports_are_all_up_passes(fabric: Machine) -> None:
+    assert fabric.run("muster-node-check").stdout == ""
+
+
+def test_a_port_that_is_down_fails(fabric: Machine) -> None:
+    port(fabric, "rdmap3s0", state="1: DOWN")
+    done = fabric.run("muster-node-check")
+    expected = "fabric-ports: 3 Unspecified ports are active; expected 4\n"
+    assert (done.rc, done.stdout) == (1, expected)
+
+
+def test_a_port_that_cannot_be_read_is_not_counted(fabric: Machine) -> None:
+    (fabric.root / "infiniband" / "rdmap3s0" / "ports" / "1" / "state").unlink()
+    assert fabric.run("muster-node-check").rc == 1
+
+
+def test_a_fabric_that_nobody_described_is_unknown_not_passed(fabric: Machine) -> None:
+    (fabric.root / "fabric").write_text("Unspecified\n", encoding="utf-8")
+    done = fabric.run("muster-node-check")
+    assert (done.rc, done.stdout.split(":")[0]) == (3, "fabric-ports")
 
 
 def health(machine: Machine, state: str) -> tuple[int, str]:
