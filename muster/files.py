@@ -9,11 +9,16 @@ from pathlib import Path
 
 def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Write `text` to `path` by rename; the parent directory is made if it is missing."""
+    write_atomic_bytes(path, text.encode(), mode=mode)
+
+
+def write_atomic_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write `data` as `write_atomic` does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         Path(temporary).chmod(mode)

@@ -57,9 +57,12 @@ def converge(
     *,
     check: bool = False,
     playbook: str = "site.yml",
+    limit: str | None = None,
     clock: Clock | None = None,
 ) -> ConvergeResult:
     """Converge the head and all nodes; with `check` only say what would change.
+
+    `limit` names the machines to work on, with commas; the plays of all others are left out.
 
     `store_dir` is the stack's directory: the key lies in secrets/, the last runs in converge/.
 
@@ -89,6 +92,7 @@ def converge(
         workdir,
         progress,
         check=check,
+        limit=limit,
         timeout_s=options.timeout_s,
         forks=options.forks,
     )

@@ -1,0 +1,1 @@
+"""Programs that run on the nodes, with the standard library only."""
