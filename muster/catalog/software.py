@@ -98,11 +98,7 @@ def load_hardware(catalog: Path = _CATALOG) -> HardwareFacts:
     facts = validate(HardwareFacts, read_mapping(path), path.name)
     cited = [(found.source, name) for name, found in facts.gpus.items()]
     cited += [(found.source, name) for name, found in facts.nvlink.items()]
-    cited += [
-        (facts.open_module_source, "open_module"),
-        (facts.fabric_state_source, "fabric_state"),
-    ]
-    _check_sources(cited, path.name, catalog)
+    _check_sources([*cited, (facts.open_module_source, "open_module")], path.name, catalog)
     return facts
 
 

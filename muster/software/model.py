@@ -191,8 +191,6 @@ class Hardware:
     arch: Arch = "x86_64"
     kernel_module: KernelModule = "open"
     """The NVIDIA kernel module that its GPUs need."""
-    fabric_state: bool = True
-    """Do its GPUs report the state of the NVLink fabric?"""
 
     def __post_init__(self) -> None:
         """Refuse what no machine can be."""

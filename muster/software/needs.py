@@ -44,19 +44,11 @@ class HardwareFacts(Entry):
     open_module: tuple[Architecture, ...]
     """Architectures whose GPUs the open kernel module drives."""
     open_module_source: str
-    fabric_state: tuple[Architecture, ...]
-    """Architectures whose GPUs report the state of the NVLink fabric."""
-    fabric_state_source: str
 
     def module_of(self, gpu_model: str) -> KernelModule:
         """Return the kernel module that a GPU model needs."""
         found = self.gpus.get(gpu_model)
         return "closed" if found and found.architecture not in self.open_module else "open"
-
-    def reports_fabric(self, gpu_model: str) -> bool:
-        """Do GPUs of this model report the state of the NVLink fabric?"""
-        found = self.gpus.get(gpu_model)
-        return found is None or found.architecture in self.fabric_state
 
 
 class _Storage(Protocol):
@@ -90,7 +82,6 @@ def hardware_of(kind: InstanceType, catalog: Catalog, facts: HardwareFacts) -> H
         local_disks=kind.local_disk_count or 0,
         arch=kind.arch,
         kernel_module=facts.module_of(kind.gpu_model) if nvidia else "open",
-        fabric_state=facts.reports_fabric(kind.gpu_model),
     )
 
 

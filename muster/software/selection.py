@@ -65,8 +65,8 @@ def _doca(need: Need) -> bool:
     return need.fabric("infiniband") or ours
 
 
-# The order is that of the plays: EFA before Lustre, since the installer of EFA replaces what the
-# Lustre client links to; the file systems before what keeps files on them; the reboot last.
+# The order is that of the plays: EFA before Lustre, as ParallelCluster does since an
+# installer failed the other way round; the file systems before what keeps files on them; the reboot last.
 _RULES: Mapping[str, _Rule] = {
     "packages": _Rule("every node", lambda _: True, installs=False),
     "kernel_hold": _Rule("every node", lambda _: True, installs=False),
@@ -183,7 +183,6 @@ def _of_hardware(role: str, row: MatrixRow, need: Need, os: Os) -> dict[str, Any
         "nvidia_fabric": {
             "nvidia_fabric_nvswitch": hardware.nvswitch,
             "nvidia_fabric_imex": hardware.nvlink_domain,
-            "nvidia_fabric_reports_state": hardware.fabric_state,
         },
         "efa": {"efa_devices": hardware.fabric_devices},
         "doca_ofed": {
