@@ -65,8 +65,8 @@ def _doca(need: Need) -> bool:
     return need.fabric("infiniband") or ours
 
 
-# The order is that of the plays: EFA before Lustre, as ParallelCluster does since an
-# installer failed the other way round; the file systems before what keeps files on them; the reboot last.
+# The order is that of the plays: EFA before Lustre, as ParallelCluster does since an installer
+# failed the other way round; file systems before what keeps files on them; the reboot last.
 _RULES: Mapping[str, _Rule] = {
     "packages": _Rule("every node", lambda _: True, installs=False),
     "kernel_hold": _Rule("every node", lambda _: True, installs=False),
