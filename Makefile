@@ -1,6 +1,6 @@
 # What a person and CI call. Every target may be called again: it does only what is still to do.
 .DEFAULT_GOAL := help
-.PHONY: help setup packages python lab down test test-unit check bench docs lock clean
+.PHONY: help setup packages python lab down paper demo test test-unit check bench docs lock clean
 SHELL := /bin/sh
 BIN := .venv/bin
 
@@ -30,6 +30,12 @@ lab: ## Bring up the lab: one head and 8 GPU nodes, accepted (root)
 
 down: ## Take the lab down, leaving nothing
 	@$(BIN)/muster down lab
+
+paper: setup ## Show an AWS stack from nothing to destroyed, in a simulated AWS on this machine
+	@$(BIN)/python -m tools.paper_demo
+
+demo: python ## Burn in a fleet of 512 nodes that exists as numbers, and find what is wrong with it
+	@$(BIN)/muster simulate --nodes 512 --fault slow-node:17=-8% --fault leaf:2=-20% || test $$? = 1
 
 test: setup ## Run every test; those that need root say so and are skipped without
 	@$(BIN)/pytest $(ARGS)

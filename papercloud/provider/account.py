@@ -20,7 +20,8 @@ from muster.clock import Clock, SystemClock
 from muster.errors import MusterError
 
 NOT_YET_SEEN: Final = re.compile(
-    r"\.NotFound:|NatGatewayNotFound|InvalidPlacementGroup\.Unknown|NoSuchEntity|Invalid IAM Instance Profile"
+    r"\.NotFound:|NatGatewayNotFound|InvalidPlacementGroup\.Unknown|NoSuchEntity"
+    r"|Invalid IAM Instance Profile"
 )
 """A thing that was made a moment ago is not known everywhere: ask again."""
 STILL_USED: Final = re.compile(

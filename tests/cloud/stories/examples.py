@@ -21,10 +21,19 @@ _DAY_S = 86_400.0
 
 
 def cluster_of(example: str) -> Cluster:
-    """Return the spec of an example, of infrastructure alone: nothing can be installed on paper."""
+    """Return the spec of an example: infrastructure alone, since nothing is installed on paper.
+
+    Two nodes a pool are enough: the resources are the same for any number. Spares belong to a
+    stage that is left out.
+    """
     path = REPOSITORY / "stacks" / f"Pulumi.example-{example}.yaml"
     cluster: Cluster = yaml.safe_load(path.read_text(encoding="utf-8"))["config"]["muster:cluster"]
-    return {**cluster, "stages": ["infra"]}
+    few = [{**_without_spares(pool), "count": min(pool["count"], 2)} for pool in cluster["pools"]]
+    return {**cluster, "pools": few, "stages": ["infra"]}
+
+
+def _without_spares(pool: Cluster) -> Cluster:
+    return {key: value for key, value in pool.items() if key != "spares"}
 
 
 def scenario_of(cluster: Cluster, **more: Any) -> Scenario:
@@ -38,7 +47,7 @@ def scenario_of(cluster: Cluster, **more: Any) -> Scenario:
                 Reservation(
                     id=held,
                     type=pool["type"],
-                    count=pool["count"] + pool.get("spares", 0) + 2,
+                    count=pool["count"] + 2,
                     zone=ZONE,
                     block="block" in capacity,
                     ends_in_s=_DAY_S if "block" in capacity else None,
