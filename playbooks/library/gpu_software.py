@@ -327,7 +327,7 @@ def _answer(node: Node, *argv: str) -> list[dict[str, Any]]:
 
 def _of_amd_smi(node: Node, key: str) -> str:
     rows = _answer(node, "amd-smi", "version", "--json")
-    return str(rows[0].get(key, "not said")) if rows else "not said"
+    return str((rows[0].get(key) if rows else "") or "not said")
 
 
 def rocm(node: Node, expected: Expected) -> list[str]:

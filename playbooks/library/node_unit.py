@@ -69,7 +69,13 @@ def shown(said: str, name: str) -> dict[str, str]:
 
 
 def steps(
-    found: dict[str, str], name: str, *, run: bool, check: bool, written: float = 0
+    found: dict[str, str],
+    name: str,
+    *,
+    run: bool,
+    check: bool,
+    reread: bool = False,
+    written: float = 0,
 ) -> list[list[str]]:
     """Return the systemctl commands that are needed.
 
@@ -78,19 +84,17 @@ def steps(
         name: the unit.
         run: whether it is to run.
         check: whether its package may be still to come.
+        reread: whether its unit files changed after it was started.
         written: when its files were last written, in seconds of the monotonic clock.
 
     """
-    stale = found["NeedDaemonReload"] == "yes"
-    if found["LoadState"] != "loaded" and not stale and not check:
+    if found["LoadState"] != "loaded" and not check:
         message = f"no unit {name}: it is {found['LoadState']}; is its package installed?"
         raise RefusedError(message)
-    needed = [["daemon-reload"]] if stale else []
-    if found["UnitFileState"] not in _ENABLED:
-        needed.append(["enable", "--quiet", name])
+    needed = [] if found["UnitFileState"] in _ENABLED else [["enable", "--quiet", name]]
     if run and found["ActiveState"] != "active":
         needed.append(["start", name])
-    elif run and (stale or written > int(found[_STARTED] or 0) / 1e6):
+    elif run and (reread or written > int(found[_STARTED] or 0) / 1e6):
         needed.append(["restart", name])
     return needed
 
@@ -121,15 +125,21 @@ def main() -> None:
             raise RefusedError(message)
         return str(out)
 
+    asked, check = ["show", f"--property={','.join(_PROPERTIES)}"], module.check_mode
     run, written = module.params["run"], last_written(module.params["files"])
     done: list[str] = []
     try:
         for name in module.params["name"]:
-            found = shown(systemctl(["show", f"--property={','.join(_PROPERTIES)}", name]), name)
-            needed = steps(found, name, run=run, check=module.check_mode, written=written)
-            for words in [] if module.check_mode else needed:
+            found = shown(systemctl([*asked, name]), name)
+            stale = found["NeedDaemonReload"] == "yes"
+            if stale and not check:
+                systemctl(["daemon-reload"])
+                # What a unit is wanted by may be among what changed.
+                found = shown(systemctl([*asked, name]), name)
+            needed = steps(found, name, run=run, check=check, reread=stale, written=written)
+            for words in [] if check else needed:
                 systemctl(words)
-            done += [" ".join(words) for words in needed]
+            done += ["daemon-reload"] * stale + [" ".join(words) for words in needed]
         module.exit_json(changed=bool(done), steps=done)
     except (RefusedError, OSError) as error:
         module.fail_json(msg=str(error))

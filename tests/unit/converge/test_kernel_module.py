@@ -152,7 +152,6 @@ def unit(**changes: str) -> dict[str, str]:
         (unit(UnitFileState="disabled"), 0, ["enable --quiet x"]),
         (unit(UnitFileState="static"), 0, []),
         (unit(ActiveState="failed"), 0, ["start x"]),
-        (unit(NeedDaemonReload="yes"), 0, ["daemon-reload", "restart x"]),
         (unit(), 5.1, ["restart x"]),
         (unit(), 4.9, []),
     ],
@@ -165,9 +164,13 @@ def test_a_unit_gets_what_it_lacks(
 
 
 def test_a_unit_that_is_not_to_run_is_enabled_and_left_alone() -> None:
-    found = unit(ActiveState="inactive", UnitFileState="disabled", NeedDaemonReload="yes")
-    steps = UNITS.steps(found, "x", run=False, check=False)
-    assert steps == [["daemon-reload"], ["enable", "--quiet", "x"]]
+    found = unit(ActiveState="inactive", UnitFileState="disabled")
+    steps = UNITS.steps(found, "x", run=False, check=False, reread=True)
+    assert steps == [["enable", "--quiet", "x"]]
+
+
+def test_a_unit_whose_files_changed_is_restarted() -> None:
+    assert UNITS.steps(unit(), "x", run=True, check=False, reread=True) == [["restart", "x"]]
 
 
 def test_a_unit_of_a_package_to_come_is_a_failure_only_outside_check_mode() -> None:
