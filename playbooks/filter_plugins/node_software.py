@@ -32,6 +32,8 @@ def failure_of(name: str, result: Result) -> str:
     code = result.get("rc")
     if code == 0:
         return ""
+    if str(result.get("msg") or "").startswith("Error executing command"):
+        return f"{name} cannot be run: is it installed?"
     said = str(result.get("stderr") or result.get("msg") or result.get("stdout") or "nothing")
     return f"{name} ended with status {code} and said: {' '.join(said.split())[:200]}"
 

@@ -25,5 +25,5 @@ def said(stdout: str = "", rc: int = 0, stderr: str = "") -> dict[str, Any]:
     return {"rc": rc, "stdout": stdout, "stderr": stderr}
 
 
-MISSING: dict[str, Any] = {"rc": 2, "stdout": "", "stderr": "", "msg": "No such file or directory"}
+MISSING: dict[str, Any] = {"rc": 2, "stdout": "", "stderr": "", "msg": "Error executing command."}
 """What Ansible registers for a command that is not there."""
