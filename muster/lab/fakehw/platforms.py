@@ -15,8 +15,8 @@ State = dict[str, Any]
 
 KERNEL = "6.12.48+deb13-cloud-amd64"
 IN_TREE = (
-    "nouveau", "amdgpu_in_tree", "ib_core", "ib_uverbs", "efa", "mlx5_core", "mlx5_ib", "nvme",
-    "overlay", "sunrpc", "nfs", "ceph", "libceph", "drm", "raid0", "xfs", "rdma_cm",
+    "nouveau", "amdgpu", "ib_core", "ib_uverbs", "efa", "mlx5_core", "mlx5_ib", "nvme",
+    "overlay", "sunrpc", "nfs", "ceph", "libceph", "drm", "raid0", "xfs", "rdma_cm", "rdma_ucm",
 )  # fmt: skip
 _COUNTERS = {
     "efa": ("tx_bytes", "rx_bytes", "rx_drops", "retrans_bytes"),
@@ -95,6 +95,7 @@ def _base(platform: str) -> State:
         "disks": [],
         "lustre": {"networks": {}, "parameters": {}},
         "settings": _settings(),
+        "slurm": {"PrologFlags": "Alloc,Contain", "ProctrackType": "proctrack/cgroup"},
     }
 
 
@@ -102,6 +103,8 @@ def _give_gpus(state: State, model: str, count: int, memory_mib: int, pci: tuple
     vendor = {"10de": "nvidia", "1002": "amd"}[pci[0]]
     state["gpu"] |= {"vendor": vendor, "model": model, "count": count, "memory_mib": memory_mib}
     state["pci"] += _gpus(count, *pci, model)
+    # As udev does: what is in the tree comes first, unless it is barred.
+    state["kernel"]["autoload"] += {"nvidia": ["nouveau", "nvidia"], "amd": ["amdgpu"]}[vendor]
 
 
 def _give_switches(state: State, count: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from muster.lab.fakehw.install import PROGRAM
 from muster.lab.fakehw.node.machine import PACKAGES
+from muster.lab.fakehw.node.main import TOOLS
 
 _UNIT = """[Unit]
 Description={name} (fake)
@@ -44,10 +45,14 @@ class Deb:
     units: tuple[str, ...] = ()
     kernel: str = ""
     """Release of the kernel that it is."""
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    """Libraries that the linker then finds: {"libnccl.so.2": path}."""
     dkms: str = ""
     """Name of the source that it builds for each kernel."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Further files, by absolute path."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Symbolic links, by absolute path."""
 
     @property
     def upstream(self) -> str:
@@ -76,7 +81,7 @@ def _folders(archive: tarfile.TarFile, paths: Iterable[str]) -> None:
 
 
 def archive(files: Mapping[str, str], links: Mapping[str, str]) -> bytes:
-    """Return a tar.gz that is the same each time."""
+    """Return a tar archive that is the same each time."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w:", format=tarfile.GNU_FORMAT) as tar:
         _folders(tar, [*files, *links])
@@ -103,6 +108,8 @@ def _control(deb: Deb) -> str:
 
 def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
     facts: dict[str, Any] = {"modules": dict(deb.modules), "tools": dict(deb.tools)}
+    if deb.libraries:
+        facts["libraries"] = dict(deb.libraries)
     if deb.kernel:
         facts["kernel"] = deb.kernel
     if deb.dkms:
@@ -111,7 +118,8 @@ def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
     for unit in deb.units:
         text = _UNIT.format(name=unit, program=PROGRAM)
         files[f"/usr/lib/systemd/system/{unit}.service"] = text
-    return files, {f"/usr/bin/{tool}": f"/{PROGRAM}" for tool in deb.tools}
+    tools = {f"/usr/bin/{tool}": f"/{PROGRAM}" for tool in deb.tools if tool in TOOLS}
+    return files, {**tools, **deb.links}
 
 
 def package(deb: Deb) -> bytes:

@@ -48,13 +48,8 @@ def rocm_smi(machine: Machine, arguments: list[str]) -> Answer:
 
 def amd_smi(machine: Machine, arguments: list[str]) -> Answer:
     """Answer `amd-smi version`, `list` and `static`, as text or with --json."""
-    version = machine.version_of("amd-smi")
     if arguments[:1] == ["version"]:
-        line = f"AMDSMI Tool: {version} | amdgpu version: {driver(machine) or 'N/A'}\n"
-        facts: list[dict[str, Any]] = [
-            {"tool": "AMDSMI Tool", "version": version, "amdgpu_version": driver(machine) or "N/A"}
-        ]
-        return Answer(json.dumps(facts) + "\n" if "--json" in arguments else line)
+        return _versions(machine, as_json="--json" in arguments)
     found = present(machine)
     if not found:
         err = "amdsmi.amdsmi_exception.AmdSmiLibraryException: AMDSMI_STATUS_DRIVER_NOT_LOADED\n"
@@ -68,6 +63,18 @@ def amd_smi(machine: Machine, arguments: list[str]) -> Answer:
     if "--json" in arguments:
         return Answer(json.dumps(cards) + "\n")
     return Answer("".join(f"GPU: {c['gpu']}\n    BDF: {c['bdf']}\n" for c in cards))
+
+
+def _versions(machine: Machine, *, as_json: bool) -> Answer:
+    facts = {
+        "tool": "AMDSMI Tool",
+        "version": machine.version_of("amd-smi"),
+        "rocm_version": machine.version_of("rocm"),
+        "amdgpu_version": driver(machine) or "N/A",
+    }
+    if as_json:
+        return Answer(json.dumps([facts]) + "\n")
+    return Answer(" | ".join(f"{key}: {value}" for key, value in facts.items()) + "\n")
 
 
 def _card(machine: Machine, number: int) -> dict[str, Any]:

@@ -162,9 +162,21 @@ def boot(machine: Machine) -> None:
         machine.state["kernel"]["running"] = max(kernels, key=_in_order)
     machine.state["loaded"] = {}
     known = machine.installed()
-    for name in [*machine.state["kernel"]["autoload"], *_listed(machine.root)]:
+    barred = _barred(machine.root)
+    found = [name for name in machine.state["kernel"]["autoload"] if name not in barred]
+    for name in [*found, *_listed(machine.root)]:
         if name in known and not _missing(machine, known, name):
             _load(machine, known, name)
+
+
+def _barred(root: Path) -> set[str]:
+    """Names that modprobe.d keeps from being loaded for their hardware."""
+    found = set()
+    for folder in ("usr/lib/modprobe.d", "etc/modprobe.d"):
+        for file in (root / folder).glob("*.conf"):
+            words = map(str.split, file.read_text(encoding="utf-8").splitlines())
+            found |= {canonical(w[1]) for w in words if len(w) > 1 and w[0] == "blacklist"}
+    return found
 
 
 def _in_order(release: str) -> list[int]:
@@ -197,4 +209,5 @@ TOOLS: Tools = {
     "depmod": _no_operation,
     "update-initramfs": _no_operation,
     "dracut": _no_operation,
+    "udevadm": _no_operation,
 }

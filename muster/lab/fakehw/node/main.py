@@ -7,6 +7,7 @@ Under its own name: `fakehw boot` (as a boot does), `fakehw apply` (write the de
 from __future__ import annotations
 
 import fcntl
+import importlib
 import os
 import signal
 import sys
@@ -17,10 +18,11 @@ from muster.lab.fakehw.node import (
     bus,
     fabric,
     kernel,
+    linker,
     lustre,
     nvidia,
-    services,
     settings,
+    slurm,
     tree,
 )
 from muster.lab.fakehw.node.machine import STATE, Answer, Machine, Tools
@@ -29,13 +31,22 @@ TOOLS: Tools = {
     **kernel.TOOLS,
     **settings.TOOLS,
     **bus.TOOLS,
+    **linker.TOOLS,
     **nvidia.TOOLS,
     **amd.TOOLS,
     **fabric.TOOLS,
     **lustre.TOOLS,
+    **slurm.TOOLS,
 }
 """Every tool by name."""
-OVERRIDES = (*kernel.TOOLS, *settings.TOOLS, *bus.TOOLS)
+OVERRIDES = (
+    *kernel.TOOLS,
+    *settings.TOOLS,
+    *bus.TOOLS,
+    *linker.TOOLS,
+    "srun",
+    "scontrol",
+)
 """Tools that every system has, and that must answer for the fake hardware from the start."""
 _CHANGES = frozenset({"modprobe", "rmmod"})
 
@@ -43,7 +54,10 @@ _CHANGES = frozenset({"modprobe", "rmmod"})
 def _own(root: Path, arguments: list[str]) -> int:
     machine = Machine(root)
     if arguments[:1] == ["daemon"] and len(arguments) > 1:
-        return services.run(machine, arguments[1])
+        # A web server is slow to import, and every tool would wait for it.
+        services = importlib.import_module("muster.lab.fakehw.node.services")
+        status: int = services.run(machine, arguments[1])
+        return status
     if arguments[:1] == ["boot"]:
         kernel.boot(machine)
         machine.gpu["fabric_ready"] = False

@@ -9,6 +9,7 @@ from muster.lab.fakegpu import nvidia_smi as stub
 from muster.lab.fakehw.node.machine import Answer, Machine, Tools, option, refused
 
 MISMATCH = 18
+_CDI = "run/cdi/nvidia.yaml"
 
 
 def driver(machine: Machine) -> str:
@@ -87,6 +88,7 @@ def _report(machine: Machine, chosen: list[dict[str, Any]]) -> str:
     lines = [
         "\n==============NVSMI LOG==============\n\n",
         f"Driver Version                            : {driver(machine)}\n",
+        f"CUDA Version                              : {machine.loaded['nvidia']['cuda']}\n",
         f"Attached GPUs                             : {len(chosen)}\n",
     ]
     for gpu in chosen:
@@ -190,12 +192,15 @@ def toolkit(machine: Machine, arguments: list[str]) -> Answer:
         return Answer(f"NVIDIA Container Toolkit CLI version {version}\n")
     if arguments[:2] not in (["cdi", "generate"], ["cdi", "list"]):
         return refused("nvidia-ctk", arguments)
+    if arguments[1] == "list":
+        path = machine.root / _CDI
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        names = [line.split('"')[1] for line in text.splitlines() if line.startswith("- name:")]
+        return Answer("".join(f"nvidia.com/gpu={name}\n" for name in names))
     if trouble(machine):
         err = 'level=error msg="failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND"\n'
         return Answer(err=err, status=1)
     names = [str(gpu["index"]) for gpu in gpus(machine)]
-    if arguments[1] == "list":
-        return Answer("".join(f"nvidia.com/gpu={name}\n" for name in [*names, "all"]))
     devices = "".join(f'- name: "{name}"\n' for name in [*names, "all"])
     text = f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{devices}"
     target = option(arguments, "--output")

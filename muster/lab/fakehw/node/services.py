@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 from muster.lab.fakehw.node import nvidia, tree
 from muster.lab.fakehw.node.machine import Machine
@@ -30,6 +33,34 @@ def _nothing_wrong(_machine: Machine) -> str:
     return ""
 
 
+class _Metrics(BaseHTTPRequestHandler):
+    """Metrics of the GPUs as DCGM's exporter has them."""
+
+    root = Path("/")
+
+    def do_GET(self) -> None:
+        """Answer with what the GPUs say at this moment."""
+        machine = Machine(self.root)
+        found = [] if nvidia.trouble(machine) else nvidia.gpus(machine)
+        alive = [gpu for gpu in found if gpu.get("state") != "lost"]
+        lines = ["# TYPE DCGM_FI_DEV_GPU_TEMP gauge"]
+        for gpu in alive:
+            labels = f'gpu="{gpu["index"]}",UUID="{gpu["uuid"]}"'
+            lines.append(f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} {gpu['temperature.gpu']}")
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(("\n".join(lines) + "\n").encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the journal is for what goes wrong."""
+
+
+def _serve_metrics(machine: Machine) -> None:
+    _Metrics.root = machine.root
+    address, _, port = os.environ.get("DCGM_EXPORTER_LISTEN", ":9400").rpartition(":")
+    HTTPServer((address, int(port)), _Metrics).serve_forever()
+
+
 _FAULTS: Mapping[str, Callable[[Machine], str]] = {
     "nvidia-persistenced": _persistenced,
     "nvidia-fabricmanager": _fabric_manager,
@@ -45,5 +76,7 @@ def run(machine: Machine, name: str) -> int:
         return 1
     tree.write(machine)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if name == "nvidia-dcgm-exporter":
+        _serve_metrics(machine)
     while True:
         signal.pause()
