@@ -19,6 +19,14 @@ options:
     type: list
     elements: dict
     required: true
+  nfs_read_ahead_kb:
+    description: How far each NFS mount has to read ahead; 0 for any.
+    type: int
+    default: 0
+  sysfs:
+    description: Where /sys is.
+    type: path
+    default: /sys
   procfs:
     description: Where /proc is.
     type: path
@@ -77,6 +85,19 @@ def faults(wanted: dict[str, object], found: Mount) -> list[str]:
     return said
 
 
+def read_ahead_faults(volumes: str, sysfs: Path, wanted_kb: int) -> list[str]:
+    """Read /proc/fs/nfsfs/volumes and say which NFS device reads ahead otherwise."""
+    rows = [line.split() for line in volumes.splitlines()[1:]]
+    devices = sorted({row[3] for row in rows if len(row) > 3})  # noqa: PLR2004 version server port device
+    said = []
+    for device in devices:
+        path = sysfs / "class/bdi" / device / "read_ahead_kb"
+        has = path.read_text(encoding="utf-8").strip() if path.is_file() else "unknown"
+        if has != str(wanted_kb):
+            said.append(f"NFS device {device} reads {has} KiB ahead, {wanted_kb} expected")
+    return said
+
+
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
@@ -86,6 +107,8 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "mounts": {"type": "list", "elements": "dict", "required": True},
+            "nfs_read_ahead_kb": {"type": "int", "default": 0},
+            "sysfs": {"type": "path", "default": "/sys"},
             "procfs": {"type": "path", "default": "/proc"},
             "timeout_s": {"type": "int", "default": 20},
         },
@@ -110,6 +133,10 @@ def main() -> None:
             words = {"-w": "cannot be written by root", "-d": "cannot be read"}
             reason = "does not answer" if status in {124, 137} else words[asked]
             said.append(f"{path} {reason}")
+    volumes = Path(module.params["procfs"]) / "fs/nfsfs/volumes"
+    if module.params["nfs_read_ahead_kb"] and volumes.is_file():
+        text, sysfs = volumes.read_text(encoding="utf-8"), Path(module.params["sysfs"])
+        said += read_ahead_faults(text, sysfs, module.params["nfs_read_ahead_kb"])
     if said:
         module.fail_json(msg="; ".join(said))
     module.exit_json(changed=False, mounts=len(module.params["mounts"]))

@@ -186,3 +186,15 @@ def test_the_last_mount_on_a_path_counts_and_blanks_are_undone() -> None:
     table = r"a /my\040home nfs4 ro 0 0" + "\n" + r"b /my\040home nfs4 rw 0 0" + "\n"
     assert mounts.parse_mounts(table, "/my home")["SOURCE"] == "b"
     assert disks.parse_mounts(table, "/my home")["OPTIONS"] == "rw"
+
+
+def test_an_nfs_mount_that_reads_little_ahead_is_named(tmp_path: Path) -> None:
+    volumes = "NV SERVER PORT DEV FSID FSC\nv4 0a000001 801 0:52 1:2 no\n"
+    bdi = tmp_path / "class/bdi/0:52"
+    bdi.mkdir(parents=True)
+    assert "unknown KiB" in mounts.read_ahead_faults(volumes, tmp_path, 15380)[0]
+    (bdi / "read_ahead_kb").write_text("128\n")
+    (said,) = mounts.read_ahead_faults(volumes, tmp_path, 15380)
+    assert said == "NFS device 0:52 reads 128 KiB ahead, 15380 expected"
+    (bdi / "read_ahead_kb").write_text("15380\n")
+    assert mounts.read_ahead_faults(volumes, tmp_path, 15380) == []
