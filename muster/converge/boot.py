@@ -106,13 +106,14 @@ def enrol(
     key = ensure_signing_key(store_dir / "secrets", settings.stack)
     signers = allowed_signers(key, settings.stack)
     munge_key = ensure_munge_key(store_dir / "secrets").read_text(encoding="utf-8")
-    start = f"systemctl daemon-reload; systemctl enable {UNIT}; systemctl restart {UNIT}"
+    enable = f"systemctl daemon-reload; systemctl enable {UNIT}"
 
     def one(name: str) -> str:
         files = node_boot_files(name, settings, signers=signers, munge_key=munge_key)
         try:
             _place(remote, fleet.node(name).name, files)
-            _run(remote, name, start)
+            _run(remote, name, enable)
+            start(remote, name)
         except RemoteError as error:
             return str(error)
         return ""
@@ -121,6 +122,11 @@ def enrol(
     with ThreadPoolExecutor(_PARALLEL) as pool:
         found = dict(zip(wanted, pool.map(one, wanted), strict=True))
     return {name: why for name, why in found.items() if why}
+
+
+def start(remote: Remote, name: str) -> None:
+    """Have an enrolled node pull and apply again; what it said before is forgotten."""
+    _run(remote, name, f"systemctl stop {UNIT}; rm -f {STATUS}; systemctl start {UNIT}")
 
 
 def collect(remote: Remote, names: Iterable[str]) -> dict[str, BootStatus]:
