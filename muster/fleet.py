@@ -92,6 +92,8 @@ class Fleet(_Document):
     """Where every machine has the same files; empty where the fleet has no such file system."""
     mounts: tuple[Mount, ...] = ()
     """File systems that are mounted while converging; in a lab they are there from the start."""
+    software: str = ""
+    """Row of the version matrix that every machine has; empty where the image has it all."""
 
     def node(self, name: str) -> Node:
         """Find a node (or the head) by name.

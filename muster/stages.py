@@ -13,19 +13,23 @@ from muster.acceptance.campaign import accept as run_campaign
 from muster.acceptance.policy import AcceptancePolicy, for_shared_machine
 from muster.acceptance.request import AcceptRequest, Waiver
 from muster.catalog import Catalog
+from muster.catalog.software import load_hardware, load_row
 from muster.clock import Clock
 from muster.converge.converge import ConvergeError
 from muster.converge.converge import converge as run_playbooks
 from muster.converge.options import ConvergeOptions, lab_options
 from muster.converge.record import outcomes, read_outcomes, write_outcomes
+from muster.converge.release import systems_of
 from muster.fleet import Fleet
 from muster.lock import stack_lock
 from muster.plan.acceptance import plan_policy
 from muster.progress import Progress
+from muster.project import software_directory
 from muster.remote import SshRemote, control_directory
 from muster.report.write import write_reports
 from muster.runstore import Run, RunStore
 from muster.schedulers.slurm import Slurm
+from muster.software.fleet import FleetUses, refuse_unknown, uses_of
 from muster.spec import PolicyTable
 
 
@@ -63,6 +67,7 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
         if not check:
             store.write_fleet(fleet)
         stamp = f"{edges.clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        software = _software(fleet, edges) if fleet.software else None
         try:
             done = run_playbooks(
                 fleet,
@@ -72,6 +77,7 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
                 progress,
                 check=check,
                 clock=edges.clock,
+                software=software,
             )
         except ConvergeError as error:
             found = outcomes(fleet, error.failures)
@@ -84,6 +90,21 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
         if not check:
             write_outcomes(store.directory, fleet, outcomes(fleet, ()))
     return Converged(stamp=stamp, changed=done.changed, failed={}, log=done.log)
+
+
+def _software(fleet: Fleet, edges: Edges) -> FleetUses:
+    """Choose the roles of every machine by its hardware and its operating system.
+
+    Raises:
+        UsageError: something that a role installs is not known.
+
+    """
+    remote = SshRemote(fleet, control_directory(edges.store.directory))
+    systems = systems_of(remote, [node.name for node in (fleet.head, *fleet.nodes)])
+    row = load_row(fleet.software, overlays=software_directory())
+    uses = uses_of(fleet, row, systems, edges.catalog, load_hardware())
+    refuse_unknown(uses, row.name)
+    return uses
 
 
 def options_of(fleet: Fleet, catalog: Catalog) -> ConvergeOptions:

@@ -31,7 +31,7 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
     """Create the lab's resources as far as the spec's stages say; returns the outputs."""
     plan = plan_lab(spec, catalog, stack)
     nodes, network = _infrastructure(plan)
-    fleet = _fleet(plan, stack, nodes, network, catalog)
+    fleet = _fleet(plan, stack, nodes, network, catalog, software=spec.software or "")
     outputs: dict[str, Any] = {
         "fleet": {name: node.output("address") for name, node in nodes.items()},
         "head": nodes[HEAD_NAME].output("address"),
@@ -111,6 +111,8 @@ def _fleet(
     nodes: dict[str, LabNode],
     network: LabNetwork,
     catalog: Catalog,
+    *,
+    software: str,
 ) -> pulumi.Output[dict[str, Any]]:
     facts = {
         name: {key: node.output(key) for key in ("serial", "address", "hostKey", "railAddresses")}
@@ -129,6 +131,7 @@ def _fleet(
             ),
             head=made[HEAD_NAME],
             nodes=tuple(node for name, node in made.items() if name != HEAD_NAME),
+            software=software,
         )
         return fleet.model_dump(mode="json", by_alias=True)
 

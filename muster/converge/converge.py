@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from muster.errors import MusterError
 from muster.files import write_atomic
 from muster.fleet import Fleet
 from muster.progress import Progress
+from muster.software.fleet import FleetUses
 
+_SOFTWARE = "software.yml"
 _KEPT_RUNS = 5
 _NAMED_FAILURES = 10
 
@@ -59,8 +61,11 @@ def converge(
     playbook: str = "site.yml",
     limit: str | None = None,
     clock: Clock | None = None,
+    software: FleetUses | None = None,
 ) -> ConvergeResult:
     """Converge the head and all nodes; with `check` only say what would change.
+
+    `software` has the roles that the machines' hardware needs; they run first.
 
     `limit` names the machines to work on, with commas; the plays of all others are left out.
 
@@ -84,32 +89,39 @@ def converge(
         rendered=rendered,
         munge_key=ensure_munge_key(store_dir / "secrets"),
         known_hosts=Path(fleet.ssh.known_hosts_file).read_text(encoding="utf-8"),
+        software=software,
     )
-    result = run_playbook(
-        playbook,
-        inventory,
-        {},
-        workdir,
-        progress,
-        check=check,
-        limit=limit,
-        timeout_s=options.timeout_s,
-        forks=options.forks,
-    )
-    return _judged(result)
+
+    def run(book: str, place: Path) -> PlaybookResult:
+        return run_playbook(
+            book,
+            inventory,
+            {},
+            place,
+            progress,
+            check=check,
+            limit=limit,
+            timeout_s=options.timeout_s,
+            forks=options.forks,
+        )
+
+    first = [run(_SOFTWARE, workdir / "software")] if software else []
+    return _judged([*first, run(playbook, workdir)])
 
 
-def _judged(result: PlaybookResult) -> ConvergeResult:
-    log = Path(result.log)
-    if not result.ok:
-        raise ConvergeError(result.failures, log=log)
+def _judged(results: Sequence[PlaybookResult]) -> ConvergeResult:
+    failures = tuple(failure for result in results for failure in result.failures)
+    bad = [result for result in results if not result.ok]
+    if bad:
+        raise ConvergeError(failures, log=Path(bad[0].log))
+    counts = [count for result in results for count in result.hosts.values()]
     return ConvergeResult(
-        changed=result.changed,
-        ok=sum(counts.ok for counts in result.hosts.values()),
-        failed=sum(counts.failed + counts.unreachable for counts in result.hosts.values()),
-        hosts=result.hosts,
-        changed_tasks=result.changed_tasks,
-        log=log,
+        changed=sum(result.changed for result in results),
+        ok=sum(count.ok for count in counts),
+        failed=sum(count.failed + count.unreachable for count in counts),
+        hosts=results[-1].hosts,
+        changed_tasks=tuple(task for result in results for task in result.changed_tasks),
+        log=Path(results[-1].log),
     )
 
 

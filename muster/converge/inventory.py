@@ -12,6 +12,7 @@ from muster.converge.options import ConvergeOptions, NodeType
 from muster.converge.slurm_config import RenderedFile
 from muster.errors import UsageError
 from muster.fleet import Fleet, Node, SshAccess
+from muster.software.fleet import FleetUses
 from muster.ssh import flags, node_options
 
 Inventory = dict[str, Any]
@@ -28,10 +29,12 @@ def build_inventory(
     rendered: Path,
     munge_key: Path,
     known_hosts: str,
+    software: FleetUses | None = None,
 ) -> Inventory:
     """Return groups head, slurm_nodes, pool_<name> and others, with role variables.
 
-    `rendered` is where the files' texts lie, `known_hosts` the text of the known_hosts file.
+    `rendered` is where the files' texts lie, `known_hosts` the text of the known_hosts file,
+    `software` the roles that each machine's hardware needs: a group software_<role> for each.
 
     Raises:
         UsageError: a host's key is missing from known_hosts, so its identity could not be checked.
@@ -45,7 +48,10 @@ def build_inventory(
         pools.setdefault(f"pool_{_NOT_IN_A_GROUP.sub('_', node.pool)}", []).append(node.name)
     return {
         "all": {
-            "hosts": {node.name: _connection(fleet.ssh, node) for node in everyone},
+            "hosts": {
+                node.name: _connection(fleet.ssh, node) | _arguments(software, node.name)
+                for node in everyone
+            },
             "vars": {
                 "ansible_user": fleet.ssh.user,
                 "ansible_port": fleet.ssh.port,
@@ -63,6 +69,7 @@ def build_inventory(
                 "named_machines": _group(n.name for n in everyone if options.set_hostname),
                 "gpu_nodes": _group(n.name for n in fleet.nodes if types[n.type].gpu_count),
                 **{pool: _group(names) for pool, names in pools.items()},
+                **_software_groups(software or {}),
             },
         }
     }
@@ -71,6 +78,20 @@ def build_inventory(
 def _group(names: Iterable[str], variables: dict[str, Any] | None = None) -> dict[str, Any]:
     group: dict[str, Any] = {"hosts": dict.fromkeys(names)}
     return group | ({"vars": variables} if variables else {})
+
+
+def _software_groups(software: FleetUses) -> dict[str, dict[str, Any]]:
+    found: dict[str, list[str]] = {}
+    for name, uses in software.items():
+        for use in uses:
+            found.setdefault(f"software_{use.role}", []).append(name)
+    return {group: _group(names) for group, names in found.items()}
+
+
+def _arguments(software: FleetUses | None, name: str) -> dict[str, Any]:
+    """Return the arguments of all roles of a machine; each begins with its role's name."""
+    uses = (software or {}).get(name, ())
+    return {key: value for use in uses for key, value in use.variables.items()}
 
 
 def _file_variables(files: Iterable[RenderedFile], rendered: Path) -> dict[str, dict[str, Any]]:

@@ -112,6 +112,7 @@ class AwsFleetArgs:
     `head` is {instance, type}, `access` {user, keyFile, via}; `launched` maps pools to their launch
     template and version. `storage` lists {mount, kind, address}: the file systems that all machines
     mounts, by id or DNS name; the first one is where nodes exchange files.
+    `software` is a row of the version matrix; empty where the image has all that is needed.
     """
 
     stack: pulumi.Input[str]
@@ -122,6 +123,7 @@ class AwsFleetArgs:
     access: pulumi.Input[Mapping[str, Any]]
     launched: pulumi.Input[Mapping[str, pulumi.Input[str]]]
     storage: pulumi.Input[Sequence[pulumi.Input[Mapping[str, Any]]]] = ()
+    software: pulumi.Input[str] = ""
 
 
 class AwsFleet(_Resource):

@@ -52,7 +52,7 @@ def build(spec: ClusterSpec, catalog: Catalog, stack: str) -> dict[str, Any]:
         return made | _kubernetes(plan, place, network, opts, spec)
     if plan.head is None:
         return made
-    fleet = found(_launched(plan, plan.head, network, storage, opts))
+    fleet = found(_launched(plan, plan.head, network, storage, opts, software=spec.software or ""))
     return made | outputs(stack, fleet) | proved(spec, stack, fleet)
 
 
@@ -120,6 +120,8 @@ def _launched(
     network: Network,
     storage: Storage,
     opts: pulumi.ResourceOptions,
+    *,
+    software: str,
 ) -> Launched:
     """Launch pools and head, once there is a way out and a profile to launch with."""
     place = network.place
@@ -137,4 +139,11 @@ def _launched(
     }
     pools = {pool.name: Pool(pool.name, PoolArgs(plan=pool, **shared), opts) for pool in plan.pools}
     made = Head("head", HeadArgs(plan=head, **shared), opts)
-    return Launched(place=place, plan=plan, pools=pools, head=made, storage=storage)
+    return Launched(
+        place=place,
+        plan=plan,
+        pools=pools,
+        head=made,
+        storage=storage,
+        software=software,
+    )

@@ -35,6 +35,7 @@ class Launched:
     pools: dict[str, Pool]
     head: Head
     storage: Storage
+    software: str
 
 
 def found(launched: Launched) -> AwsFleet:
@@ -76,6 +77,7 @@ def found(launched: Launched) -> AwsFleet:
                 for system in plan.file_systems
                 if system.mount in launched.storage.addresses
             ],
+            software=launched.software,
         ),
         # An address does not say that a file system can be mounted: its mount targets do.
         pulumi.ResourceOptions(depends_on=[launched.storage]),

@@ -75,6 +75,8 @@ class FleetWish(_Wish):
     """Launch template and version by pool."""
     storage: tuple[StorageWish, ...] = ()
     """File systems that every machine has; through the first one nodes exchange files."""
+    software: str = ""
+    """Row of the version matrix; empty where the image has all that is needed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,6 +149,7 @@ def fleet_of(
         ),
         shared_directory=mounts[0].path if mounts else "",
         mounts=mounts,
+        software=wish.software,
     )
 
 
