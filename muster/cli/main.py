@@ -10,6 +10,7 @@ import sys
 import typer
 
 from muster.cli import (
+    bundle,
     capacity,
     capacity_show,
     catalog_refresh,
@@ -18,6 +19,7 @@ from muster.cli import (
     lifecycle,
     nodes,
     plan,
+    rolling,
     simulate,
     software,
     stages,
@@ -38,6 +40,9 @@ app.command()(plan.plan)
 app.command()(lifecycle.up)
 app.command()(lifecycle.down)
 app.command()(stages.converge)
+app.command()(bundle.bundle)
+app.command()(bundle.boot)
+app.command()(rolling.rolling)
 app.command()(stages.accept)
 app.command(epilog=simulate.EPILOG)(simulate.simulate)
 app.command()(views.status)

@@ -1,0 +1,68 @@
+"""Converge a fleet by boot: the head is pushed, each node pulls the signed bundle itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.clock import Clock
+from muster.converge.boot import BootStatus, enrol, follow, serve
+from muster.converge.boot_bundle import publish_bundle
+from muster.converge.boot_files import BootSettings
+from muster.converge.converge import converge
+from muster.converge.options import ConvergeOptions, NodeType
+from muster.converge.record import write_outcomes
+from muster.fleet import Fleet
+from muster.progress import Progress
+from muster.remote import Remote
+
+DEPOT_PORT = 8421
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Booted:
+    """Which bundle it was, what each node said last, and why, for each that is not in service."""
+
+    bundle: str
+    nodes: Mapping[str, BootStatus]
+    failed: Mapping[str, str]
+
+
+def boot_fleet(
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    options: ConvergeOptions,
+    store_dir: Path,
+    *,
+    remote: Remote,
+    clock: Clock,
+    progress: Progress,
+    source: str = "",
+    timeout_s: float = 1800.0,
+) -> Booted:
+    """Publish, serve, enrol, and wait for all nodes; `source` is where nodes pull instead.
+
+    Raises:
+        ConvergeError: the head failed.
+        RemoteError: the head could not be reached.
+
+    """
+    progress("making the bundle")
+    bundle, directory = publish_bundle(fleet, types, options, store_dir)
+    address = source or serve(fleet, remote, directory, DEPOT_PORT)
+    names = [node.name for node in fleet.nodes]
+    progress(f"enrolling {len(names)} nodes")
+    settings = BootSettings(stack=fleet.stack, source=address)
+    lost = enrol(fleet, names, settings, remote, store_dir)
+    # The nodes work meanwhile; what they need of the head they get at a later attempt.
+    converge(fleet, types, options, store_dir, progress, limit=fleet.head.name, clock=clock)
+    enrolled = [name for name in names if name not in lost]
+    found = follow(remote, enrolled, bundle.sha256, clock, progress, timeout_s=timeout_s)
+    failed = lost | {
+        name: f"boot {status.state}: {status.message or 'it did not come to an end'}"
+        for name, status in found.items()
+        if not status.converged_with(bundle.sha256)
+    }
+    write_outcomes(store_dir, fleet, {name: failed.get(name, "") for name in names})
+    return Booted(bundle=bundle.sha256, nodes=found, failed=failed)
