@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,9 @@ def _lab_can_run() -> None:
     _sweep()
 
 
-@pytest.fixture(scope="module")
-def lab_names() -> Iterator[Callable[[], str]]:
-    """Give lab names that are this run's own; what was made under them is removed at the end.
-
-    At the end of each module: a lab that idles takes time from what the next one measures.
-    """
+@contextmanager
+def _names() -> Iterator[Callable[[], str]]:
+    """Give lab names that are this run's own; what was made under them is removed at the end."""
     digest = hashlib.sha256(f"{PROJECT}/{os.getpid()}".encode()).hexdigest()[:4]
     given: list[str] = []
 
@@ -62,6 +60,22 @@ def lab_names() -> Iterator[Callable[[], str]]:
     for lab in given:
         teardown.remove_lab(lab)
     (_records() / f"{os.getpid()}.txt").unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def naming_labs() -> Callable[[], AbstractContextManager[Callable[[], str]]]:
+    """Hand out lab names for a while of one's own: for a lab that several modules share."""
+    return _names
+
+
+@pytest.fixture(scope="module")
+def lab_names() -> Iterator[Callable[[], str]]:
+    """Give lab names for one module.
+
+    Removed at the end of each module: a lab that idles takes time from what the next one measures.
+    """
+    with _names() as name:
+        yield name
 
 
 @pytest.fixture(scope="module")

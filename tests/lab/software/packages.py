@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from muster.lab.fakehw.faults import NEWER_DRIVER, NEWER_KERNEL
 from muster.lab.fakehw.platforms import KERNEL
 from muster.software.model import MatrixRow, Os
 from tests.lab.software import artefacts
@@ -16,8 +17,6 @@ from tests.lab.software.repository import Deb
 
 ROW_FILE = Path(__file__).parent / "row.yaml"
 OS: Os = "debian-13"
-NEWER_DRIVER = "990.20.2-1"
-NEWER_KERNEL = "6.12.57+deb13-cloud-amd64"
 
 
 def load_row() -> MatrixRow:

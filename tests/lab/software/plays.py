@@ -16,7 +16,7 @@ from muster.converge.result import PlaybookResult
 from muster.lab.fakehw.node.machine import PROCFS, SYSFS
 from muster.progress import silent
 from muster.software.model import RoleUse
-from tests.lab.software.conftest import Platforms
+from tests.lab.software.platforms import Platforms
 
 _NUMBERS = itertools.count()
 
@@ -42,6 +42,12 @@ def inventory(platforms: Platforms, uses: Mapping[str, Iterable[RoleUse]]) -> In
         "software_procfs": f"/{PROCFS}",
     }
     return {"all": {"hosts": hosts, "vars": everywhere, "children": groups}}
+
+
+def software() -> list[dict[str, Any]]:
+    """Return the plays of playbooks/software.yml."""
+    loaded: list[dict[str, Any]] = yaml.safe_load((PLAYBOOKS / "software.yml").read_text("utf-8"))
+    return loaded
 
 
 def role_plays(roles: Iterable[str], tasks_from: str) -> list[dict[str, Any]]:

@@ -106,7 +106,8 @@ def _control(deb: Deb) -> str:
     return "".join(f"{key}: {value}\n" for key, value in lines.items() if value)
 
 
-def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
+def brought(deb: Deb) -> dict[str, Any]:
+    """Return what the fake hardware knows of the package once it is installed."""
     facts: dict[str, Any] = {"modules": dict(deb.modules), "tools": dict(deb.tools)}
     if deb.libraries:
         facts["libraries"] = dict(deb.libraries)
@@ -114,6 +115,11 @@ def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
         facts["kernel"] = deb.kernel
     if deb.dkms:
         facts["dkms"] = {"name": deb.dkms, "version": deb.upstream}
+    return facts
+
+
+def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
+    facts = brought(deb)
     files = {f"/{PACKAGES}/{deb.name}.json": json.dumps(facts, sort_keys=True) + "\n", **deb.files}
     for unit in deb.units:
         text = _UNIT.format(name=unit, program=PROGRAM)

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from muster.converge.inventory import Inventory
-from muster.converge.result import PlaybookResult
-from tests.lab.software.conftest import Platforms
-from tests.lab.software.plays import inventory, role_plays, run
-from tests.lab.software.uses import ROLES, uses
+from muster.lab.fakehw.platforms import PLATFORMS
+from tests.lab.software.conftest import Converged
+from tests.lab.software.plays import software
+from tests.lab.software.uses import ROLES
 
 pytestmark = pytest.mark.lab
 
 
-class Converged:
-    """The platforms after the first run."""
-
-    def __init__(self, platforms: Platforms, work: Path) -> None:
-        self.platforms = platforms
-        self.work = work
-        self.uses = uses()
-        self.inventory: Inventory = inventory(platforms, self.uses)
-
-    def play(self, tasks_from: str = "main", *, check: bool = False) -> PlaybookResult:
-        return run(role_plays(ROLES, tasks_from), self.inventory, self.work, check=check)
+def test_every_role_has_a_platform_that_needs_it(converged: Converged) -> None:
+    groups = converged.inventory["all"]["children"]
+    assert {f"software_{role}" for role in ROLES} == set(groups)
+    assert {play["hosts"] for play in software()} >= set(groups)
 
 
-@pytest.fixture(scope="module")
-def converged(platforms: Platforms, tmp_path_factory: pytest.TempPathFactory) -> Converged:
-    made = Converged(platforms, tmp_path_factory.mktemp("software"))
-    first = made.play()
-    assert first.ok, "\n".join(map(str, first.failures))
-    assert first.changed > 0
-    return made
+def test_no_platform_has_roles_of_hardware_that_it_lacks(converged: Converged) -> None:
+    roles = {name: {use.role for use in converged.uses[name]} for name in PLATFORMS}
+    assert not [r for name in ("mi300x-roce", "cpu") for r in roles[name] if "nvidia" in r]
+    assert "rocm" in roles["mi300x-roce"]
+    assert {"efa", "nvidia_fabric"} <= roles["h100-efa"]
+    assert not {"efa", "nvidia_fabric", "doca_ofed"} & roles["l40s-ethernet"]
 
 
-def test_every_role_that_a_platform_needs_ran_there(converged: Converged) -> None:
-    assert "software_nvidia_fabric" in converged.inventory["all"]["children"]
-    for platform in ("mi300x-roce", "cpu"):
-        assert not any(use.role.startswith("nvidia") for use in converged.uses[platform])
-
-
-def test_validate_passes_on_every_platform(converged: Converged) -> None:
-    result = converged.play("validate")
+def test_validate_passes_on_every_platform_after_its_reboot(converged: Converged) -> None:
+    result = converged.validate()
     assert result.ok, "\n".join(map(str, result.failures))
 
 
 def test_second_run_changes_nothing_and_neither_does_a_dry_run(converged: Converged) -> None:
-    assert converged.play().changed_tasks == ()
-    assert converged.play(check=True).changed_tasks == ()
+    assert converged.converge().changed_tasks == ()
+    dry = converged.converge(check=True)
+    assert dry.ok, "\n".join(map(str, dry.failures))
+    assert dry.changed_tasks == ()

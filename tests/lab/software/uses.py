@@ -49,31 +49,13 @@ SCHEDULER: Mapping[str, Scheduler] = {"l40s-ethernet": "kubernetes"}
 """Slurm where nothing is said."""
 
 
-def _whole(role: str) -> bool:
-    files = ("meta/argument_specs.yml", "meta/main.yml", "tasks/main.yml", "tasks/validate.yml")
-    paths = [PLAYBOOKS / "roles" / role / f for f in (*files, "tasks/install.yml", "README.md")]
-    try:
-        return all(
-            p.is_file() and (yaml.safe_load(p.read_text()) if p.suffix == ".yml" else 1) is not None
-            for p in paths
-        )
-    except yaml.YAMLError:
-        return False
-
-
-import os
-import yaml
-
-ROLES = tuple(
-    name
-    for name in ROLE_ORDER
-    if _whole(name) and (not os.environ.get("HROLES") or name in os.environ["HROLES"].split(","))
-)
+ROLES = tuple(name for name in ROLE_ORDER if (PLAYBOOKS / "roles" / name).is_dir())
 
 
 def arguments(role: str, hardware: Hardware) -> dict[str, Any]:
     """Return what only the lab can say of a role."""
     given: dict[str, dict[str, Any]] = {
+        "reboot": {"reboot_allowed": True, "reboot_timeout_s": 120},
         "tuning": {"tuning_huge_pages": 128},
         "nvidia_driver": {"nvidia_driver_gpus": hardware.gpu_count},
         "rocm": {"rocm_gpus": hardware.gpu_count, "rocm_driver_version": "96.14.0"},

@@ -69,7 +69,7 @@ def _versions(machine: Machine, *, as_json: bool) -> Answer:
     facts = {
         "tool": "AMDSMI Tool",
         "version": machine.version_of("amd-smi"),
-        "rocm_version": machine.version_of("rocm"),
+        "rocm_version": machine.version_of("rocm-smi"),
         "amdgpu_version": driver(machine) or "N/A",
     }
     if as_json:

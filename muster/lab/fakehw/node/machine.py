@@ -72,8 +72,10 @@ class Machine:
         """Return the modules that packages brought for a kernel; DKMS builds for every kernel."""
         kernel = kernel or self.kernel
         found: dict[str, dict[str, Any]] = {}
+        failed = self.state.get("dkms_failed", ())
         for brought in self.packages().values():
-            modules = brought.get("modules", {})
+            unbuilt = brought.get("dkms", {}).get("name") in failed
+            modules = {} if unbuilt else brought.get("modules", {})
             found |= {n: m for n, m in modules.items() if kernel.startswith(m.get("kernel", ""))}
         return {**self.in_tree(), **found}
 

@@ -26,6 +26,8 @@ def sysctl(machine: Machine, arguments: list[str]) -> Answer:
         pairs = _from_files([machine.root / name.lstrip("/") for name in names])
     elif any("=" in word for word in words):
         pairs = dict(_pair(word) for word in words)
+    elif not words:
+        return refused("sysctl", arguments)
     else:
         return _read(machine, words, names="-n" not in "".join(arguments))
     return _write(machine, pairs, ignore="-e" in arguments or "--ignore" in arguments)

@@ -1,0 +1,1 @@
+"""One lab for the node software: its tests share it, so that it converges once."""
