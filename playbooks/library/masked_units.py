@@ -35,13 +35,25 @@ faults:
 """
 
 
+def parse(shown: str) -> dict[str, dict[str, str]]:
+    """Read `systemctl show`: properties by unit."""
+    blocks = (
+        dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        for block in shown.split("\n\n")
+    )
+    return {block["Id"]: block for block in blocks if "Id" in block}
+
+
+def running(shown: str, units: list[str]) -> list[str]:
+    """Return the units that have to be stopped; systemd refuses to stop one it does not know."""
+    found = parse(shown)
+    still = {"active", "activating", "reloading"}
+    return [unit for unit in units if found.get(unit, {}).get("ActiveState") in still]
+
+
 def faults(shown: str, units: list[str]) -> list[str]:
-    """Read `systemctl show` and say which units are not masked, or run; no answer is a fault."""
-    found: dict[str, dict[str, str]] = {}
-    for block in shown.split("\n\n"):
-        pairs = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        if "Id" in pairs:
-            found[pairs["Id"]] = pairs
+    """Say which units are not masked, or run; no answer is a fault."""
+    found = parse(shown)
     said = []
     for unit in units:
         load = found.get(unit, {}).get("LoadState", "unknown")
@@ -69,9 +81,12 @@ def main() -> None:
     if found and module.params["state"] == "checked":
         module.fail_json(msg="; ".join(found))
     if found and not module.check_mode:
-        status, out, err = module.run_command(["systemctl", "mask", "--now", *units])
-        if status:
-            module.fail_json(msg=f"systemctl mask: {(err or out).strip()}")
+        active = running(shown, units)
+        due = [["mask", *units], *([["stop", *active]] if active else [])]
+        for words in due:
+            status, out, err = module.run_command(["systemctl", *words])
+            if status:
+                module.fail_json(msg=f"systemctl {words[0]}: {(err or out).strip()}")
     module.exit_json(changed=bool(found), faults=found)
 
 

@@ -179,3 +179,9 @@ def test_a_unit_that_may_run_is_named(shown: str, said: str) -> None:
 
 def test_masked_units_that_rest_are_fine() -> None:
     assert masked.faults(UNITS.format("masked", "inactive"), ["a.timer"]) == []
+
+
+def test_only_units_that_run_are_stopped() -> None:
+    shown = f"{UNITS.format('loaded', 'active')}\n{UNITS.format('not-found', 'inactive')}"
+    shown = shown.replace("a.timer", "b.timer", 1)
+    assert masked.running(shown, ["b.timer", "a.timer", "c.timer"]) == ["b.timer"]
