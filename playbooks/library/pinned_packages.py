@@ -62,11 +62,7 @@ _DPKG = "${db:Status-Want}\\t${db:Status-Status}\\t${binary:Package}\\t${Version
 _RPM = "%{NAME}\\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
 _LOCK = Path("/var/lib/dpkg/lock-frontend")
 _UPDATES = Path("/var/lib/dpkg/updates")
-_QUIET = {
-    "DEBIAN_FRONTEND": "noninteractive",
-    "NEEDRESTART_SUSPEND": "1",
-    "LC_ALL": "C",
-}
+_QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_SUSPEND": "1", "LC_ALL": "C"}
 
 
 class RefusedError(Exception):
