@@ -46,7 +46,8 @@ class CallbackModule(CallbackBase):
         record = {
             "changed": sum(stats.changed.values()),
             "ok": sum(stats.ok.values()),
-            "failures": self._failures if failed else [],
+            # The one that ended the run; those before it were dealt with.
+            "failures": self._failures[-1:] if failed else [],
         }
         path = Path(os.environ["MUSTER_BOOT_RESULT"])
         beside = path.with_name(f".{path.name}.new")
