@@ -8,17 +8,21 @@ from typing import Any
 
 import yaml
 
+_IMPORT = "ansible.builtin.import_playbook"
+
 
 def count_tasks(playbook: Path, empty_groups: Collection[str] = ()) -> int:
     """Count the tasks that Ansible starts in a run where no handler fires.
 
     Plays on groups without hosts are not begun.
-    `import_role` and `import_tasks` are followed. Skipped tasks count, as Ansible starts them too;
-    checks of arguments and `meta` do not, they ask nothing of a host.
+    `import_playbook`, `import_role` and `import_tasks` are followed. Skipped tasks count, as
+    Ansible starts them too; checks of arguments and `meta` do not, they ask nothing of a host.
     """
     roles = playbook.parent / "roles"
     begun = [play for play in _load(playbook) if play.get("hosts") not in empty_groups]
-    return sum(_play(play, roles) for play in begun)
+    imported = [play[_IMPORT] for play in begun if _IMPORT in play]
+    inside = sum(count_tasks(playbook.parent / name, empty_groups) for name in imported)
+    return inside + sum(_play(play, roles) for play in begun)
 
 
 def _play(play: dict[str, Any], roles: Path) -> int:

@@ -30,6 +30,14 @@ def test_roles_imports_and_blocks_are_followed_and_meta_is_not_counted(tmp_path:
     assert count_tasks(playbook) == 5
 
 
+def test_an_imported_playbook_counts_as_if_it_were_written_there(tmp_path: Path) -> None:
+    ping = "- {hosts: all, tasks: [{ansible.builtin.ping: }]}\n"
+    (tmp_path / "p.yml").write_text(ping, encoding="utf-8")
+    both = tmp_path / "both.yml"
+    both.write_text(f"- ansible.builtin.import_playbook: p.yml\n{ping}", encoding="utf-8")
+    assert count_tasks(both) == 2
+
+
 def test_plays_on_groups_without_hosts_do_not_count(tmp_path: Path) -> None:
     playbook = tmp_path / "p.yml"
     playbook.write_text(
