@@ -224,6 +224,24 @@ _FABRICS: Mapping[str, Fault] = {
         command="sed -i s/98.1.0/97.9.0/ /opt/amazon/efa_installed_packages",
         mend="sed -i s/97.9.0/98.1.0/ /opt/amazon/efa_installed_packages",
     ),
+    "lustre-over-tcp": _h100(
+        "lustre_client", "Lustre is not on EFA but on TCP", patch={"lustre": {"falls_back": True}}
+    ),
+    "lustre-without-efa-interfaces": _h100(
+        "lustre_client",
+        "LNet has 0 EFA interfaces, 8 expected: Lustre is on TCP",
+        patch={"lustre": {"networks": {"efa": []}}},
+    ),
+    "lustre-not-for-this-kernel": _h100(
+        "lustre_client",
+        f"there is no module lustre for kernel {NEWER_KERNEL}",
+        patch={"kernel": {"running": NEWER_KERNEL}},
+    ),
+    "lustre-not-tuned-after-a-mount": _h100(
+        "lustre_client",
+        "max_rpcs_in_flight is 1, 32 expected",
+        patch={"lustre": {"parameters": {"osc.*.max_rpcs_in_flight": None}}},
+    ),
     "infiniband-port-down": Fault(
         platform="h100-infiniband",
         role="doca_ofed",

@@ -93,7 +93,7 @@ def _base(platform: str) -> State:
         "fabric": {"kind": "ethernet", "devices": {}},
         "pci": [],
         "disks": [],
-        "lustre": {"networks": {}, "parameters": {}},
+        "lustre": {"networks": {}, "parameters": {}, "mounts": [], "mounted": []},
         "settings": _settings(),
         "slurm": {"PrologFlags": "Alloc,Contain", "ProctrackType": "proctrack/cgroup"},
     }
@@ -149,6 +149,7 @@ def _h100_efa() -> State:
     _give_switches(state, 4)
     _give_adapters(state, "efa", [f"rdmap{i}s0" for i in range(32)], rate=100)
     _give_disks(state, 8, "Amazon EC2 NVMe Instance Storage")
+    state["lustre"]["mounts"] = ["/fsx"]
     return state
 
 

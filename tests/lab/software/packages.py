@@ -102,6 +102,17 @@ def _adopt(deb: Deb) -> Deb:
     return replace(deb, files={path: "not a library\n"})
 
 
+def _lustre_tools(deb: Deb) -> Deb:
+    """Bring the tools, and the unit that mounts: the role of mounts is not tested here."""
+    wanted = "/usr/lib/systemd/system/multi-user.target.wants/muster-mount.service"
+    return replace(
+        deb,
+        tools=dict.fromkeys(("lctl", "lnetctl", "lfs"), deb.upstream),
+        units=("muster-mount",),
+        links={wanted: "../muster-mount.service"},
+    )
+
+
 BRINGS: Mapping[str, Callable[[Deb], Deb]] = {
     "nvidia-kernel-open-dkms": _driver,
     "nvidia-driver-cuda": _tools("nvidia-smi"),
@@ -124,7 +135,7 @@ BRINGS: Mapping[str, Callable[[Deb], Deb]] = {
     "infiniband-diags-doca": _tools("ibstat", "ibv_devinfo", "show_gids"),
     "libnccl2": _nccl,
     f"lustre-client-modules-{KERNEL}": _lustre,
-    "lustre-client-utils": _tools("lctl", "lnetctl"),
+    "lustre-client-utils": _lustre_tools,
 }
 """What the real package of a name brings, as far as a role or a check asks for it."""
 

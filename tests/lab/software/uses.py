@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.converge.digest import PLAYBOOKS
 from muster.software.model import Hardware, RoleUse, Scheduler, StorageUse
 from muster.software.selection import ROLE_ORDER, select
 from tests.lab.software.packages import OS, load_row
@@ -42,14 +41,15 @@ HARDWARE: Mapping[str, Hardware] = {
 }
 """The platforms as the selection knows them."""
 STORAGE: Mapping[str, tuple[StorageUse, ...]] = {
-    "h100-efa": (StorageUse(kind="lustre", efa=True), StorageUse(kind="localNvme")),
-    "l40s-ethernet": (StorageUse(kind="nfs"),),
+    "h100-efa": (StorageUse(kind="lustre", efa=True),),
 }
 SCHEDULER: Mapping[str, Scheduler] = {"l40s-ethernet": "kubernetes"}
 """Slurm where nothing is said."""
 
 
-ROLES = tuple(name for name in ROLE_ORDER if (PLAYBOOKS / "roles" / name).is_dir())
+WITH_SERVERS = frozenset({"nfs", "beegfs", "ceph", "spectrum_scale", "local_nvme"})
+"""Roles that read back a server or real disks, which no platform here has."""
+ROLES = tuple(role for role in ROLE_ORDER if role not in WITH_SERVERS)
 
 
 def arguments(role: str, hardware: Hardware) -> dict[str, Any]:

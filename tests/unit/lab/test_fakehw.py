@@ -14,16 +14,16 @@ import pytest
 
 from muster.lab.fakehw import install
 from muster.lab.fakehw.faults import FAULTS, Fault, patched
-from muster.lab.fakehw.node import kernel, lustre, tree
+from muster.lab.fakehw.node import kernel, lustre, settings, tree
 from muster.lab.fakehw.node.machine import PACKAGES, PROCFS, STATE, SYSFS, Answer, Machine
 from muster.lab.fakehw.node.main import OVERRIDES, TOOLS, answer
-from muster.lab.fakehw.platforms import KERNEL, PLATFORMS
+from muster.lab.fakehw.platforms import PLATFORMS
 from tests.lab.software.packages import OS, deb, load_row
 from tests.lab.software.repository import brought
 from tests.lab.software.uses import HARDWARE, uses
 from tests.unit.roles.modules import load
 
-JUDGE = load("gpu_software")
+JUDGE, LUSTRE = load("gpu_software"), load("lustre_client")
 READ_BACK = frozenset(JUDGE.CHECKS)
 CDI = "nvidia-ctk cdi generate --output=/run/cdi/nvidia.yaml"
 
@@ -153,7 +153,6 @@ def test_upgrade_leaves_the_old_driver_loaded_until_a_boot(tmp_path: Path) -> No
 
 def test_boot_takes_the_newest_kernel_and_modules_of_the_old_one_are_gone(tmp_path: Path) -> None:
     node = Node(tmp_path, "h100-efa")
-    node.add(f"lustre-client-modules-{KERNEL}", "92.15.6-1")
     assert node.run(["modprobe", "lustre"]) == (0, "")
     (tmp_path / PACKAGES / "newer.json").write_text('{"kernel": "6.12.57+deb13-cloud-amd64"}')
     node.boot()
@@ -171,21 +170,58 @@ def test_module_in_use_stays_and_nouveau_keeps_the_driver_out(tmp_path: Path) ->
     assert "No such device" in node.run(["modprobe", "nvidia"])[1]
 
 
-def test_data_go_over_efa_only_where_it_is_configured(tmp_path: Path) -> None:
-    node = Node(tmp_path, "h100-efa")
-    node.add(f"lustre-client-modules-{KERNEL}", "92.15.6-1")
-    node.add("lustre-client-utils", "92.15.6-1")
-    node.run(["modprobe", "lustre"])
-    networks = {"tcp": [{"name": "eth0", "sent": 0, "received": 0}]}
-    node.break_({"lustre": {"networks": networks}})
-    for device in ("rdmap0s0", "rdmap1s0"):
-        assert node.run(["lnetctl", "net", "add", "--net", "efa", "--if", device])[0] == 0
-    lustre.moved(Machine(tmp_path), 100)
-    shown = node.run(["lnetctl", "net", "show", "-v", "--net", "efa"])[1]
-    assert shown.count("send_count: 100") == 2
-    node.break_({"lustre": {"falls_back": True}})
-    lustre.moved(Machine(tmp_path), 50)
-    assert "send_count: 50" in node.run(["lnetctl", "net", "show", "-v", "--net", "tcp"])[1]
+def lustre_node(root: Path) -> Node:
+    node = Node(root, "h100-efa")
+    for number in range(8):
+        node.run(["modprobe", "lnet"])
+        argv = ["lnetctl", "net", "add", "--net", "efa", "--if", f"rdmap{number}s0"]
+        assert node.run([*argv, "--peer-credits", "32"])[0] == 0
+    assert lustre.mount(Machine(root)) == ""
+    tree.write(Machine(root))
+    return node
+
+
+def ask_servers(node: Node) -> list[str]:
+    show = ["lnetctl", "net", "show", "-v", "--net", "efa"]
+    before = LUSTRE.parse_interfaces(node.run(show)[1])
+    assert node.run(["lfs", "df", "/fsx"])[0] == 0
+    faults: list[str] = LUSTRE.efa_faults(before, LUSTRE.parse_interfaces(node.run(show)[1]), 32)
+    return faults
+
+
+def test_data_of_lustre_go_over_efa_or_that_is_named(tmp_path: Path) -> None:
+    node = lustre_node(tmp_path)
+    assert LUSTRE.mounted(node.read("procfs/mounts")) == ["/fsx"]
+    assert ask_servers(node) == []
+    node.break_(dict(FAULTS["lustre-over-tcp"].patch))
+    assert FAULTS["lustre-over-tcp"].says in "; ".join(ask_servers(node))
+    node.break_(dict(FAULTS["lustre-without-efa-interfaces"].patch))
+    assert FAULTS["lustre-without-efa-interfaces"].says in "; ".join(ask_servers(node))
+
+
+def test_mount_forgets_what_was_tuned(tmp_path: Path) -> None:
+    node = lustre_node(tmp_path)
+    name = "osc.*.max_rpcs_in_flight"
+    wanted = [{"name": name, "value": 32}]
+    node.run(["lctl", "set_param", f"{name}=32"])
+    assert LUSTRE.parameter_faults(wanted, {name: node.run(["lctl", "get_param", name])[1]}) == []
+    assert lustre.mount(Machine(tmp_path)) == ""
+    said = LUSTRE.parameter_faults(wanted, {name: node.run(["lctl", "get_param", name])[1]})
+    assert FAULTS["lustre-not-tuned-after-a-mount"].says in said[0]
+
+
+def test_boot_sets_what_sysctl_and_tmpfiles_say(tmp_path: Path) -> None:
+    node = Node(tmp_path, "cpu")
+    for folder, text in {
+        "sysctl.d": "kernel.numa_balancing = 0\n",
+        "tmpfiles.d": "w- /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise\n",
+    }.items():
+        (tmp_path / "etc" / folder).mkdir(exist_ok=True)
+        (tmp_path / "etc" / folder / "90.conf").write_text(text, encoding="utf-8")
+    settings.boot(Machine(tmp_path))
+    assert node.run(["sysctl", "-n", "kernel.numa_balancing"]) == (0, "0\n")
+    enabled = tmp_path / SYSFS / "kernel/mm/transparent_hugepage/enabled"
+    assert enabled.read_text(encoding="utf-8") == "always [madvise] never\n"
 
 
 def test_kernel_gives_fewer_huge_pages_than_asked_for_without_an_error(tmp_path: Path) -> None:

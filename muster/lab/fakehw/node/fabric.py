@@ -7,6 +7,7 @@ from typing import Any
 
 from muster.lab.fakehw.node.machine import Answer, Machine, Tools, option, refused
 
+_FI_INFO = frozenset({"-p", "-t", "--provider", "--ep_type"})
 DRIVERS = {"efa": "efa", "infiniband": "mlx5_ib", "roce": "mlx5_ib"}
 
 
@@ -24,6 +25,8 @@ def fi_info(machine: Machine, arguments: list[str]) -> Answer:
     version = machine.version_of("fi_info")
     if "--version" in arguments:
         return Answer(f"fi_info: {version}\nlibfabric: {version}\nlibfabric api: 2.0\n")
+    if {word for word in arguments if word.startswith("-")} - _FI_INFO:
+        return refused("fi_info", arguments)
     provider = option(arguments, "-p", "--provider")
     endpoint = option(arguments, "-t", "--ep_type")
     found = adapters(machine) if machine.fabric["kind"] == "efa" else {}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from muster.lab.fakehw.node.machine import Answer, Machine, Tools, option, refused
 
@@ -28,6 +31,12 @@ NEEDS = {
 def canonical(name: str) -> str:
     """Spell a module's name as lsmod does."""
     return name.replace("-", "_")
+
+
+def source_version(name: str, module: Mapping[str, Any]) -> str:
+    """Return what differs between any two builds of a module, as the kernel's own sum does."""
+    told = f"{name}/{module.get('version', '')}/{module.get('license', '')}"
+    return hashlib.sha256(told.encode()).hexdigest()[:23].upper()
 
 
 def uname(machine: Machine, arguments: list[str]) -> Answer:
@@ -71,6 +80,7 @@ def modinfo(machine: Machine, arguments: list[str]) -> Answer:
         "filename": f"/lib/modules/{kernel}/updates/dkms/{name}.ko",
         "version": module.get("version", ""),
         "license": module.get("license", "GPL"),
+        "srcversion": source_version(name, module),
         "depends": ",".join(NEEDS.get(name, ())),
         "vermagic": f"{kernel} SMP preempt mod_unload modversions",
     }
@@ -116,7 +126,23 @@ def _missing(machine: Machine, known: dict[str, dict[str, object]], name: str) -
 def _load(machine: Machine, known: dict[str, dict[str, object]], name: str) -> None:
     for needed in NEEDS.get(name, ()):
         _load(machine, known, needed)
-    machine.loaded.setdefault(name, dict(known.get(name, {})))
+    if name not in machine.loaded:
+        loaded = dict(known.get(name, {}))
+        loaded["parameters"] = _options(machine.root).get(name, {})
+        machine.loaded[name] = loaded
+
+
+def _options(root: Path) -> dict[str, dict[str, str]]:
+    """Return the options of modprobe.d by module: a module takes them when it is loaded."""
+    found: dict[str, dict[str, str]] = {}
+    for file in sorted((root / "etc/modprobe.d").glob("*.conf")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if len(words) > 1 and words[0] == "options":
+                split = (word.partition("=") for word in words[2:])
+                pairs = {name: value for name, equals, value in split if equals}
+                found.setdefault(canonical(words[1]), {}).update(pairs)
+    return found
 
 
 def rmmod(machine: Machine, arguments: list[str], *, quiet_absent: bool = False) -> Answer:
@@ -161,6 +187,7 @@ def boot(machine: Machine) -> None:
     if kernels:
         machine.state["kernel"]["running"] = max(kernels, key=_in_order)
     machine.state["loaded"] = {}
+    machine.state["lustre"] |= {"networks": {}, "parameters": {}, "mounted": []}
     known = machine.installed()
     barred = _barred(machine.root)
     found = [name for name in machine.state["kernel"]["autoload"] if name not in barred]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.lab.fakehw.node import fabric
+from muster.lab.fakehw.node import fabric, kernel
 from muster.lab.fakehw.node.machine import Answer, Machine, Tools, option, refused
 
 
@@ -71,29 +71,47 @@ def moved(machine: Machine, messages: int) -> None:
     machine.save()
 
 
+def mount(machine: Machine) -> str:
+    """Mount what the state names; returns why that failed. What was tuned before is forgotten."""
+    given = kernel.modprobe(machine, ["lustre"])
+    if given.status:
+        return given.err
+    state = machine.state["lustre"]
+    kernel.modprobe(machine, ["ksocklnd"])
+    _networks(machine).setdefault("tcp", [{"name": "mgmt0", "sent": 0, "received": 0}])
+    state["mounted"], state["parameters"] = list(state["mounts"]), {}
+    machine.save()
+    return ""
+
+
+def lfs(machine: Machine, arguments: list[str]) -> Answer:
+    """Answer `lfs df PATH`: it asks every server, and that is counted."""
+    if arguments[:1] != ["df"]:
+        return refused("lfs", arguments)
+    paths = arguments[1:]
+    if not set(paths) <= set(machine.state["lustre"].get("mounted", [])):
+        return Answer(err=f"lfs df: {' '.join(paths)}: not a Lustre file system\n", status=2)
+    moved(machine, 4)
+    return Answer("".join(f"filesystem_summary: 1 1 1 1% {path}\n" for path in paths))
+
+
 def lctl(machine: Machine, arguments: list[str]) -> Answer:
-    """Answer `lctl get_param` and `set_param`, with shell patterns as lctl has them."""
+    """Answer `lctl get_param` and `set_param`; a pattern stands for the one mount's parameter."""
     parameters: dict[str, str] = machine.state["lustre"]["parameters"]
     words = [word for word in arguments[1:] if not word.startswith("-")]
-    if arguments[:1] == ["get_param"]:
-        return _get(parameters, words, only_value="-n" in arguments)
-    if arguments[:1] == ["set_param"]:
-        for word in words:
-            name, _, value = word.partition("=")
-            parameters[name] = value
+    if arguments[:1] not in (["get_param"], ["set_param"]):
+        return refused("lctl", arguments)
+    if not machine.state["lustre"].get("mounted"):
+        message = f"error: {arguments[0]}: param_path '{words[0]}': No such file or directory\n"
+        return Answer(err=message, status=2)
+    if arguments[0] == "set_param":
+        split = (word.partition("=") for word in words)
+        parameters.update({name: value for name, _, value in split})
         machine.save()
         return Answer("".join(f"{word}\n" for word in words))
-    return refused("lctl", arguments)
+    named = {word.replace("*", "lab-0000"): parameters.get(word, "1") for word in words}
+    plain = "-n" in arguments
+    return Answer("".join(f"{v}\n" if plain else f"{k}={v}\n" for k, v in named.items()))
 
 
-def _get(parameters: dict[str, str], words: list[str], *, only_value: bool) -> Answer:
-    lines = []
-    for word in words:
-        if word not in parameters:
-            message = f"error: get_param: param_path '{word}': No such file or directory\n"
-            return Answer(err=message, status=2)
-        lines.append(f"{parameters[word]}\n" if only_value else f"{word}={parameters[word]}\n")
-    return Answer("".join(lines))
-
-
-TOOLS: Tools = {"lnetctl": lnetctl, "lctl": lctl}
+TOOLS: Tools = {"lnetctl": lnetctl, "lctl": lctl, "lfs": lfs}

@@ -48,7 +48,7 @@ OVERRIDES = (
     "scontrol",
 )
 """Tools that every system has, and that must answer for the fake hardware from the start."""
-_CHANGES = frozenset({"modprobe", "rmmod"})
+_CHANGES = frozenset({"modprobe", "rmmod", "lnetctl", "lctl", "lfs"})
 
 
 def _own(root: Path, arguments: list[str]) -> int:
@@ -63,6 +63,8 @@ def _own(root: Path, arguments: list[str]) -> int:
         machine.gpu["fabric_ready"] = False
         machine.save()
         tree.forget(machine)
+        tree.write(machine)
+        settings.boot(machine)
     elif arguments[:1] != ["apply"]:
         sys.stderr.write("usage: fakehw boot|apply|daemon NAME\n")
         return 2

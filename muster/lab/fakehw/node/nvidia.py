@@ -217,6 +217,8 @@ def container_cli(machine: Machine, arguments: list[str]) -> Answer:
     version = machine.version_of("nvidia-container-cli")
     if arguments[-1:] == ["--version"]:
         return Answer(f"cli-version: {version}\nlib-version: {version}\n")
+    if arguments[-1:] != ["info"]:
+        return refused("nvidia-container-cli", arguments)
     if trouble(machine):
         err = "nvidia-container-cli: initialization error: nvml error: driver not loaded\n"
         return Answer(err=err, status=1)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-from muster.lab.fakehw.node import nvidia, tree
+from muster.lab.fakehw.node import kernel, lustre, nvidia, tree
 from muster.lab.fakehw.node.machine import Machine
 
 
@@ -27,6 +27,10 @@ def _fabric_manager(machine: Machine) -> str:
 
 def _host_engine(machine: Machine) -> str:
     return "nvml: driver/library version mismatch" if nvidia.trouble(machine) else ""
+
+
+def _openibd(machine: Machine) -> str:
+    return kernel.modprobe(machine, ["mlx5_core", "mlx5_ib", "ib_uverbs", "rdma_ucm"]).err
 
 
 def _nothing_wrong(_machine: Machine) -> str:
@@ -65,6 +69,8 @@ _FAULTS: Mapping[str, Callable[[Machine], str]] = {
     "nvidia-persistenced": _persistenced,
     "nvidia-fabricmanager": _fabric_manager,
     "nvidia-dcgm": _host_engine,
+    "openibd": _openibd,
+    "muster-mount": lustre.mount,
 }
 
 

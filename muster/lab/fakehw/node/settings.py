@@ -6,6 +6,7 @@ from pathlib import Path
 
 from muster.lab.fakehw.node.machine import PROCFS, SYSFS, Answer, Machine, Tools, refused
 
+_WRITE_FIELDS = 7
 _PLACES = ("usr/lib/sysctl.d", "etc/sysctl.d")
 
 
@@ -91,6 +92,17 @@ def write_setting(machine: Machine, path: str, value: str) -> None:
     else:
         text = value
     file.write_text(f"{text}\n", encoding="utf-8")
+
+
+def boot(machine: Machine) -> None:
+    """Set what sysctl.d and tmpfiles.d say, as systemd does at each boot."""
+    sysctl(machine, ["--system", "-e"])
+    tree = machine.root / SYSFS
+    for file in sorted((machine.root / "etc/tmpfiles.d").glob("*.conf")):
+        words = map(str.split, file.read_text(encoding="utf-8").splitlines())
+        for found in (w for w in words if len(w) == _WRITE_FIELDS and w[0][0] == "w"):
+            for path in tree.glob(found[1].removeprefix("/sys/")):
+                write_setting(machine, str(path.relative_to(tree)), found[-1])
 
 
 def setting(machine: Machine, arguments: list[str]) -> Answer:

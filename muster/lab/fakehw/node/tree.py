@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from muster.lab.fakehw.node import bus, fabric, nvidia
+from muster.lab.fakehw.node import bus, fabric, kernel, nvidia
 from muster.lab.fakehw.node.machine import PROCFS, SYSFS, Machine
 
 _OURS = (
@@ -28,8 +28,12 @@ def files(machine: Machine) -> Iterator[tuple[str, str]]:
     if nvidia.driver(machine):
         yield from _nvidia(machine)
     for name, module in machine.loaded.items():
+        yield f"{SYSFS}/module/{name}/srcversion", kernel.source_version(name, module)
         if module.get("version"):
             yield f"{SYSFS}/module/{name}/version", module["version"]
+    mounted = machine.state["lustre"].get("mounted", [])
+    servers = (f"10.0.0.9@tcp:/lab {path} lustre rw,flock 0 0\n" for path in mounted)
+    yield f"{PROCFS}/mounts", "".join(servers)
     yield f"{PROCFS}/sys/kernel/osrelease", machine.kernel
     yield f"{PROCFS}/cmdline", machine.state["kernel"]["cmdline"]
 
