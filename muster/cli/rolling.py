@@ -40,6 +40,7 @@ def rolling(
     )
     context = open_stack(stack)
     fleet, store = context.store.fleet(), context.store.directory
+    remote = context.remote(fleet)
     with ProgressLine() as progress, stack_lock(store, clock=context.clock, progress=progress):
         record = roll(
             fleet,
@@ -47,7 +48,8 @@ def rolling(
             stages.options_of(fleet, context.catalog),
             store,
             limits=limits,
-            scheduler=Slurm(context.remote(fleet), fleet.head.name, context.clock),
+            remote=remote,
+            scheduler=Slurm(remote, fleet.head.name, context.clock),
             clock=context.clock,
             progress=progress,
             fresh=fresh,

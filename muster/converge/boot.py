@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from muster.clock import Clock
 from muster.converge.boot_files import (
     DEPOT_DIRECTORY,
     DEPOT_UNIT,
+    IN_SERVICE,
     STATUS,
     UNIT,
     BootSettings,
@@ -127,6 +129,16 @@ def enrol(
 def start(remote: Remote, name: str) -> None:
     """Have an enrolled node pull and apply again; what it said before is forgotten."""
     _run(remote, name, f"systemctl stop {UNIT}; rm -f {STATUS}; systemctl start {UNIT}")
+
+
+def start_over(remote: Remote, name: str) -> None:
+    """Have a drained node apply again as after a boot: it may reboot, and is out until it is right.
+
+    A node that cannot be reached says so when it is asked for its status.
+    """
+    with suppress(RemoteError):
+        _run(remote, name, f"systemctl stop {UNIT}; rm -f {IN_SERVICE}")
+        start(remote, name)
 
 
 def collect(remote: Remote, names: Iterable[str]) -> dict[str, BootStatus]:

@@ -15,6 +15,7 @@ from muster.converge.node import boot
 
 PROGRAM = "/usr/local/lib/muster/boot.py"
 STATUS = "/var/lib/muster/boot/status.json"
+IN_SERVICE = "/run/muster/boot/in-service"
 MUNGE_KEY = f"{NODE_SECRETS}/munge.key"
 UNIT = "muster-boot.service"
 DEPOT_DIRECTORY = "/srv/muster/bundles"

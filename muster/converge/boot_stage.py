@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from muster.clock import Clock
-from muster.converge.boot import BootStatus, enrol, follow, serve
+from muster.converge.boot import BootStatus, enrol, follow, serve, start_over
 from muster.converge.boot_bundle import publish_bundle
 from muster.converge.boot_files import BootSettings
 from muster.converge.converge import ConvergeError, converge
 from muster.converge.options import ConvergeOptions, NodeType
 from muster.converge.record import write_outcomes
+from muster.converge.rolling_run import Change
+from muster.files import write_atomic
 from muster.fleet import Fleet
 from muster.progress import Progress
 from muster.remote import Remote
 
 DEPOT_PORT = 8421
+_RECORD = "boot.json"
+"""Says that the stack's nodes converge themselves, and from where."""
 _NOT_YET = "not registered with slurmctld"
 """What role slurmctld says at the end of a head's converge (a test holds the two together)."""
 
@@ -53,6 +58,7 @@ def boot_fleet(
     progress("making the bundle")
     bundle, directory = publish_bundle(fleet, types, options, store_dir)
     address = source or serve(fleet, remote, directory, DEPOT_PORT)
+    write_atomic(store_dir / _RECORD, json.dumps({"source": source}) + "\n")
     names = [node.name for node in fleet.nodes]
     progress(f"enrolling {len(names)} nodes")
     settings = BootSettings(stack=fleet.stack, source=address)
@@ -65,13 +71,46 @@ def boot_fleet(
             raise
     enrolled = [name for name in names if name not in lost]
     found = follow(remote, enrolled, bundle.sha256, clock, progress, timeout_s=timeout_s)
-    failed = lost | {
-        name: f"boot {status.state}: {status.message or 'it did not come to an end'}"
-        for name, status in found.items()
-        if not status.converged_with(bundle.sha256)
-    }
+    failed = lost | _failures(found, bundle.sha256)
     write_outcomes(store_dir, fleet, {name: failed.get(name, "") for name in names})
     return Booted(bundle=bundle.sha256, nodes=found, failed=failed)
+
+
+def boots(store_dir: Path) -> bool:
+    """Do the stack's nodes converge themselves?"""
+    return (store_dir / _RECORD).is_file()
+
+
+def change_by_boot(
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    options: ConvergeOptions,
+    store_dir: Path,
+    *,
+    remote: Remote,
+    clock: Clock,
+    progress: Progress,
+) -> Change:
+    """Publish the bundle of now; returns what has drained nodes apply it, and reboot if need be."""
+    bundle, directory = publish_bundle(fleet, types, options, store_dir)
+    if not json.loads((store_dir / _RECORD).read_text(encoding="utf-8"))["source"]:
+        serve(fleet, remote, directory, DEPOT_PORT)
+
+    def change(names: Sequence[str]) -> Mapping[str, str]:
+        for name in names:
+            start_over(remote, name)
+        found = follow(remote, names, bundle.sha256, clock, progress, timeout_s=options.timeout_s)
+        return _failures(found, bundle.sha256)
+
+    return change
+
+
+def _failures(found: Mapping[str, BootStatus], bundle: str) -> dict[str, str]:
+    return {
+        name: f"boot {status.state}: {status.message or 'it did not come to an end'}"
+        for name, status in found.items()
+        if not status.converged_with(bundle)
+    }
 
 
 def _only_waits_for_nodes(error: ConvergeError) -> bool:

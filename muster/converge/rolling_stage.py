@@ -1,4 +1,4 @@
-"""A rolling change of a stack, by push, with its record in the run store."""
+"""A rolling change of a stack, by push or by boot, with its record in the run store."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from muster.clock import Clock
+from muster.converge.boot_stage import boots, change_by_boot
 from muster.converge.converge import ConvergeError, converge
 from muster.converge.options import ConvergeOptions, NodeType
 from muster.converge.record import outcomes
@@ -18,10 +19,11 @@ from muster.converge.rolling import (
     read_record,
     write_record,
 )
-from muster.converge.rolling_run import Rolling, RollingEdges
+from muster.converge.rolling_run import Change, Rolling, RollingEdges
 from muster.files import write_atomic
 from muster.fleet import Fleet
 from muster.progress import Progress
+from muster.remote import Remote
 from muster.schedulers.model import Scheduler
 
 RECORD = "rolling.json"
@@ -35,12 +37,15 @@ def roll(
     store_dir: Path,
     *,
     limits: RollingLimits,
+    remote: Remote,
     scheduler: Scheduler,
     clock: Clock,
     progress: Progress,
     fresh: bool = False,
 ) -> RollingRecord:
     """Change all nodes wave by wave; one that was cut off goes on, unless `fresh`.
+
+    Nodes that converge themselves are given a new bundle; a push would not outlive a reboot there.
 
     Raises:
         MusterError: the record in the store is damaged.
@@ -51,6 +56,32 @@ def roll(
 
     def save(record: RollingRecord) -> None:
         write_atomic(path, write_record(record))
+
+    change = change_by_push(fleet, types, options, store_dir, clock=clock, progress=progress)
+    if boots(store_dir):
+        change = change_by_boot(
+            fleet, types, options, store_dir, remote=remote, clock=clock, progress=progress
+        )
+    record = _begun(path, fleet, progress) if not fresh else None
+    if record is None:
+        identity = f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        record = new_record(identity, fleet.nodes, limits)
+    edges = RollingEdges(
+        scheduler=scheduler, change=change, save=save, clock=clock, progress=progress
+    )
+    return Rolling(record, limits, edges).run()
+
+
+def change_by_push(
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    options: ConvergeOptions,
+    store_dir: Path,
+    *,
+    clock: Clock,
+    progress: Progress,
+) -> Change:
+    """Return what runs the playbook on some nodes."""
 
     def change(names: Sequence[str]) -> Mapping[str, str]:
         limit = ",".join(names)
@@ -69,14 +100,7 @@ def roll(
             return outcomes(fleet, error.failures)
         return {}
 
-    record = _begun(path, fleet, progress) if not fresh else None
-    if record is None:
-        identity = f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-        record = new_record(identity, fleet.nodes, limits)
-    edges = RollingEdges(
-        scheduler=scheduler, change=change, save=save, clock=clock, progress=progress
-    )
-    return Rolling(record, limits, edges).run()
+    return change
 
 
 def _begun(path: Path, fleet: Fleet, progress: Progress) -> RollingRecord | None:

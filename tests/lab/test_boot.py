@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,18 @@ from muster.converge.boot_bundle import publish_bundle
 from muster.converge.boot_files import BootSettings
 from muster.converge.converge import converge
 from muster.converge.options import lab_options
+from muster.converge.rolling import RollingLimits
+from muster.converge.rolling_stage import roll
 from muster.lab.testing import TrialLab
 from muster.progress import silent
 from muster.remote import SshRemote, close_connections
+from muster.schedulers.slurm import Slurm
 
 pytestmark = pytest.mark.lab
 
 NODES = ("gpu-1", "gpu-2")
 PORT = 8421
+CONFIG = "/etc/muster/boot/config.json"
 RESERVED = "--reservation=muster-acceptance"
 
 
@@ -182,3 +187,36 @@ def test_a_node_is_in_service_again_with_the_right_bundle(cluster: Cluster) -> N
     cluster.enrol(f"http://{cluster.fleet.head.address}:{PORT}", ("gpu-2",))
     assert cluster.follow()["gpu-2"].converged_with(cluster.bundle.sha256)
     assert cluster.slurmd("gpu-2") == "active"
+
+
+def test_a_rolling_change_gives_booted_nodes_a_new_bundle_and_they_reboot_themselves(
+    cluster: Cluster,
+) -> None:
+    """Only the node that asked for a reboot has another boot id afterwards; both are in service."""
+    ask = "cat /proc/sys/kernel/random/boot_id"
+    before = {name: cluster.lab.ssh(name, ask).stdout for name in NODES}
+    allow = 's/"reboot_allowed": false/"reboot_allowed": true/'
+    cluster.lab.ssh("gpu-2", f"sed -i '{allow}' {CONFIG}")
+    reason = "mkdir -p /run/muster/reboot-required.d; echo 'kernel: moved' > $_/kernel"
+    cluster.lab.ssh("gpu-2", reason)
+    (cluster.store / "boot.json").write_text('{"source": ""}', encoding="utf-8")
+    record = roll(
+        cluster.fleet,
+        cluster.types,
+        replace(lab_options(), nofile=524_288),
+        cluster.store,
+        limits=RollingLimits(canary=1, wave=1),
+        remote=cluster.remote,
+        scheduler=Slurm(cluster.remote, "head", SystemClock()),
+        clock=SystemClock(),
+        progress=silent,
+    )
+    assert record.ok, record
+    after = {name: cluster.lab.ssh(name, ask).stdout for name in NODES}
+    assert {name for name in NODES if before[name] != after[name]} == {"gpu-2"}
+    for name in NODES:
+        found = cluster.status(name)
+        assert found.converged_with(found.bundle)
+        assert found.bundle != cluster.bundle.sha256
+        limit = cluster.lab.ssh(name, "systemctl show slurmd --property=LimitNOFILE --value")
+        assert limit.stdout.strip() == "524288"

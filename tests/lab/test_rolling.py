@@ -50,6 +50,7 @@ def change(fleet: Fleet, store: Path, sockets: Path, progress: Progress) -> Roll
         lab_options(),
         store,
         limits=LIMITS,
+        remote=remote,
         scheduler=Slurm(remote, "head", clock),
         clock=clock,
         progress=progress,

@@ -114,6 +114,7 @@ class Rolls:
         self.clock = Hours()
         self.cluster = Cluster(["gpu-1", "gpu-2"], self.clock)
         self.store, self.patch = store, monkeypatch
+        self.remote = Nodes(lambda *_: "")
         self.asked: list[SimpleNamespace] = []
 
     def run(self, push: Callable[..., None], *, fresh: bool = False) -> RollingRecord:
@@ -128,6 +129,7 @@ class Rolls:
             ConvergeOptions(),
             self.store,
             limits=RollingLimits(canary=1, wave=1),
+            remote=self.remote,
             scheduler=self.cluster,
             clock=self.clock,
             progress=silent,
@@ -180,3 +182,30 @@ def test_a_change_that_was_cut_off_goes_on_unless_told_otherwise(
     record = rolls.run(failing(), fresh=fresh)
     assert (record.id == cut_off.id) != fresh
     assert record.ok
+
+
+@pytest.mark.parametrize("state", ["converged", "reboot-required"])
+def test_nodes_that_boot_are_changed_by_a_new_bundle_and_not_by_push(
+    rolls: Rolls, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    (rolls.store / "boot.json").write_text('{"source": ""}', encoding="utf-8")
+    served: list[Path] = []
+    monkeypatch.setattr(boot_stage, "publish_bundle", lambda *_: (BUNDLE, rolls.store))
+    monkeypatch.setattr(boot_stage, "serve", lambda *a: served.append(a[2]))
+    monkeypatch.setattr(
+        boot_stage, "follow", lambda _r, names, *_a, **_k: {n: says(n, state) for n in names}
+    )
+    record = rolls.run(kill)
+    assert record.ok == (state == "converged")
+    assert served == [rolls.store]
+    first = [command for node, command, _ in rolls.remote.asked if node == "gpu-1"]
+    assert "rm -f /run/muster/boot/in-service" in first[0]
+    assert "systemctl start muster-boot" in first[1]
+
+
+def test_a_boot_is_remembered_so_that_later_changes_go_the_same_way(
+    boot: Callable[..., boot_stage.Booted], tmp_path: Path
+) -> None:
+    assert not boot_stage.boots(tmp_path)
+    boot(says("gpu-1"), says("gpu-2"))
+    assert boot_stage.boots(tmp_path)
