@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from muster.lab.fakehw.faults import NEWER_DRIVER, NEWER_KERNEL
+from muster.lab.fakehw.install import PROGRAM
 from muster.lab.fakehw.platforms import KERNEL
 from muster.software.model import MatrixRow, Os
 from tests.lab.software import artefacts
@@ -58,8 +59,9 @@ def _dkms(*modules: str, source: str) -> Callable[[Deb], Deb]:
 
 
 def _cuda(deb: Deb) -> Deb:
-    links = '#!/bin/sh\nexec -a nvcc /usr/bin/nvcc "$@"\n'
-    return replace(deb, tools={"nvcc": deb.upstream}, files={"/usr/local/cuda/bin/nvcc": links})
+    """Bring the compiler where the real package has it: not on the path of an ssh command."""
+    links = {"/usr/local/cuda/bin/nvcc": f"/{PROGRAM}"}
+    return replace(deb, tools={"nvcc": deb.upstream}, links=links)
 
 
 def _lustre(deb: Deb) -> Deb:

@@ -68,6 +68,23 @@ def role_plays(roles: Iterable[str], tasks_from: str) -> list[dict[str, Any]]:
     ]
 
 
+def judging_play() -> list[dict[str, Any]]:
+    """Return one play in which each host validates the role that its variable names.
+
+    One, since Ansible ends a run after a play in which every host failed.
+    """
+    tasks = [
+        {
+            "name": "Judge",
+            "ansible.builtin.include_role": {
+                "name": "{{ judged_role }}",
+                "tasks_from": "validate",
+            },
+        }
+    ]
+    return [{"name": "Judge", "hosts": "all", "gather_facts": False, "tasks": tasks}]
+
+
 def run(
     plays: list[dict[str, Any]], hosts: Inventory, work: Path, *, check: bool = False
 ) -> PlaybookResult:
@@ -78,6 +95,6 @@ def run(
     for folder in ("roles", "filter_plugins"):
         (playbook.parent / folder).symlink_to(PLAYBOOKS / folder)
     groups = hosts["all"]["children"]
-    wanted = [play for play in plays if play["hosts"] in groups]
+    wanted = [play for play in plays if play["hosts"] in {"all", *groups}]
     playbook.write_text(yaml.safe_dump(wanted, sort_keys=False), encoding="utf-8")
     return run_playbook(str(playbook), hosts, {}, directory, silent, check=check, timeout_s=600)

@@ -124,7 +124,9 @@ def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
     for unit in deb.units:
         text = _UNIT.format(name=unit, program=PROGRAM)
         files[f"/usr/lib/systemd/system/{unit}.service"] = text
-    tools = {f"/usr/bin/{tool}": f"/{PROGRAM}" for tool in deb.tools if tool in TOOLS}
+    elsewhere = {Path(link).name for link in deb.links}
+    names = [tool for tool in deb.tools if tool in TOOLS and tool not in elsewhere]
+    tools = {f"/usr/bin/{name}": f"/{PROGRAM}" for name in names}
     return files, {**tools, **deb.links}
 
 

@@ -19,7 +19,7 @@ from muster.lab.fakehw.node.machine import STATE
 from muster.lab.fakehw.platforms import PLATFORMS
 from tests.lab.software.conftest import Converged
 from tests.lab.software.platforms import Platforms
-from tests.lab.software.plays import inventory, role_plays, run
+from tests.lab.software.plays import inventory, judging_play, run
 from tests.lab.software.uses import uses
 
 pytestmark = pytest.mark.lab
@@ -73,8 +73,9 @@ class Judgement:
             for platform, (_, fault) in faults.items()
         }
         hosts = inventory(self.platforms, judges)
-        roles = dict.fromkeys(fault.role for _, fault in faults.values())
-        return run(role_plays(roles, "validate"), hosts, self.work)
+        for platform, (_, fault) in faults.items():
+            hosts["all"]["hosts"][platform]["judged_role"] = fault.role
+        return run(judging_play(), hosts, self.work)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,6 +92,14 @@ class Machine:
             if tool in brought.get("tools", {}):
                 return str(brought["tools"][tool])
         return ""
+
+
+@contextmanager
+def changing(root: Path) -> Iterator[None]:
+    """Let one program at a time read, change and write the state."""
+    with (root / STATE).with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 Tool = Callable[[Machine, list[str]], Answer]

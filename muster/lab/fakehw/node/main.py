@@ -6,7 +6,6 @@ Under its own name: `fakehw boot` (as a boot does), `fakehw apply` (write the de
 
 from __future__ import annotations
 
-import fcntl
 import importlib
 import os
 import signal
@@ -25,7 +24,7 @@ from muster.lab.fakehw.node import (
     slurm,
     tree,
 )
-from muster.lab.fakehw.node.machine import STATE, Answer, Machine, Tools
+from muster.lab.fakehw.node.machine import Answer, Machine, Tools, changing
 
 TOOLS: Tools = {
     **kernel.TOOLS,
@@ -52,23 +51,24 @@ _CHANGES = frozenset({"modprobe", "rmmod", "lnetctl", "lctl", "lfs"})
 
 
 def _own(root: Path, arguments: list[str]) -> int:
-    machine = Machine(root)
     if arguments[:1] == ["daemon"] and len(arguments) > 1:
         # A web server is slow to import, and every tool would wait for it.
         services = importlib.import_module("muster.lab.fakehw.node.services")
-        status: int = services.run(machine, arguments[1])
+        status: int = services.run(root, arguments[1])
         return status
-    if arguments[:1] == ["boot"]:
-        kernel.boot(machine)
-        machine.gpu["fabric_ready"] = False
-        machine.save()
-        tree.forget(machine)
-        tree.write(machine)
-        settings.boot(machine)
-    elif arguments[:1] != ["apply"]:
+    if arguments not in (["boot"], ["apply"]):
         sys.stderr.write("usage: fakehw boot|apply|daemon NAME\n")
         return 2
-    tree.write(machine)
+    with changing(root):
+        machine = Machine(root)
+        if arguments == ["boot"]:
+            kernel.boot(machine)
+            machine.gpu["fabric_ready"] = False
+            machine.save()
+            tree.forget(machine)
+            tree.write(machine)
+            settings.boot(machine)
+        tree.write(machine)
     return 0
 
 
@@ -76,8 +76,7 @@ def answer(root: Path, name: str, arguments: list[str]) -> Answer:
     """Return what a tool prints; one tool at a time changes the state."""
     if name not in _CHANGES:
         return _asked(root, name, arguments)
-    with (root / STATE).with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with changing(root):
         given = _asked(root, name, arguments)
         tree.write(Machine(root))
     return given

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from muster.lab.fakehw.node import kernel, lustre, nvidia, tree
-from muster.lab.fakehw.node.machine import Machine
+from muster.lab.fakehw.node.machine import Machine, changing
 
 
 def _persistenced(machine: Machine) -> str:
@@ -74,13 +74,15 @@ _FAULTS: Mapping[str, Callable[[Machine], str]] = {
 }
 
 
-def run(machine: Machine, name: str) -> int:
+def run(root: Path, name: str) -> int:
     """Be a daemon until a signal comes; returns at once where the real one would not stay up."""
-    fault = _FAULTS.get(name, _nothing_wrong)(machine)
+    with changing(root):
+        machine = Machine(root)
+        fault = _FAULTS.get(name, _nothing_wrong)(machine)
+        tree.write(machine)
     if fault:
         sys.stderr.write(f"{name}: {fault}\n")
         return 1
-    tree.write(machine)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if name == "nvidia-dcgm-exporter":
         _serve_metrics(machine)
