@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hypothesis import HealthCheck, settings
+
 from muster.fleet import Fleet, Node, SshAccess
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For properties: how long an example takes on a busy machine says nothing about the code."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster import shell
@@ -30,7 +30,7 @@ from muster.converge.bundle_release import publish
 from muster.errors import RemoteError
 from muster.progress import silent
 from muster.shell import Completed
-from tests.unit.converge.sample import lab_fleet
+from tests.unit.converge.sample import UNHURRIED, lab_fleet
 from tests.unit.converge.test_rolling import Hours
 
 SHA = "a" * 64
@@ -73,6 +73,7 @@ def test_a_node_counts_as_converged_only_with_this_bundle_and_in_service() -> No
 
 
 @given(st.text())
+@settings(UNHURRIED)
 def test_an_answer_that_makes_no_sense_is_silence(text: str) -> None:
     assert parse_status("n", text).state == "silent"
 

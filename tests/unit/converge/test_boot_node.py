@@ -18,6 +18,7 @@ from muster.converge.bundle_release import Release, publish
 from muster.converge.node import boot
 from muster.converge.node.boot import Node, NotAcceptedError, Places
 from muster.converge.signing import allowed_signers, ensure_signing_key, sign
+from tests.unit.converge.sample import UNHURRIED
 
 BUNDLE = pack(
     {
@@ -122,7 +123,7 @@ def test_what_was_signed_is_pulled_and_unpacked(stage: Stage) -> None:
 
 
 @given(**ANY_BIT)
-@settings(max_examples=20, deadline=None)
+@settings(UNHURRIED, max_examples=20)
 def test_a_bundle_with_any_bit_altered_is_refused(shared: Stage, at: int, bit: int) -> None:
     shared.archive.write_bytes(flipped(BUNDLE.data, at, bit))
     for kept in shared.places.kept.glob("*.tar.gz"):
@@ -133,7 +134,7 @@ def test_a_bundle_with_any_bit_altered_is_refused(shared: Stage, at: int, bit: i
 
 
 @given(length=st.integers(0, len(BUNDLE.data) - 1))
-@settings(max_examples=20, deadline=None)
+@settings(UNHURRIED, max_examples=20)
 def test_a_bundle_that_came_in_part_is_refused(shared: Stage, length: int) -> None:
     shared.archive.write_bytes(BUNDLE.data[:length])
     with pytest.raises(NotAcceptedError, match=f"{length} bytes came, {len(BUNDLE.data)} were"):
@@ -147,7 +148,7 @@ def test_a_bundle_with_more_after_it_is_refused(stage: Stage) -> None:
 
 
 @given(**ANY_BIT)
-@settings(max_examples=20, deadline=None)
+@settings(UNHURRIED, max_examples=20)
 def test_a_statement_with_any_bit_altered_is_refused(shared: Stage, at: int, bit: int) -> None:
     statement = shared.depot / "release.json"
     good = statement.read_bytes()
@@ -160,7 +161,7 @@ def test_a_statement_with_any_bit_altered_is_refused(shared: Stage, at: int, bit
 
 
 @given(**ANY_BIT)
-@settings(max_examples=20, deadline=None)
+@settings(UNHURRIED, max_examples=20)
 def test_an_altered_signature_never_lets_other_bytes_through(
     shared: Stage, at: int, bit: int
 ) -> None:
@@ -334,6 +335,7 @@ def test_a_node_reboots_by_itself_but_not_for_ever(
 
 
 @given(attempt=st.integers(1, 10_000))
+@settings(UNHURRIED)
 def test_attempts_are_spread_and_never_further_apart_than_the_longest(
     shared: Stage, attempt: int
 ) -> None:

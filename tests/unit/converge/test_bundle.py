@@ -21,7 +21,7 @@ from muster.converge.options import ConvergeOptions
 from muster.converge.slurm_config import render
 from muster.errors import MusterError
 from muster.fleet import Fleet
-from tests.unit.converge.sample import TYPES, known_hosts, lab_fleet, mixed_fleet
+from tests.unit.converge.sample import TYPES, UNHURRIED, known_hosts, lab_fleet, mixed_fleet
 
 NAMES = st.text("abcxyz0-_.", min_size=1, max_size=120).filter(lambda n: n not in {".", ".."})
 FILES = st.dictionaries(
@@ -46,7 +46,7 @@ def members(data: bytes) -> dict[str, bytes]:
 
 
 @given(FILES, st.randoms())
-@settings(max_examples=40)
+@settings(UNHURRIED, max_examples=40)
 def test_same_files_are_the_same_bytes_in_whatever_order(
     files: dict[str, BundledFile], random: Random
 ) -> None:
@@ -57,7 +57,7 @@ def test_same_files_are_the_same_bytes_in_whatever_order(
 
 
 @given(FILES, NAMES, st.binary(max_size=20))
-@settings(max_examples=40)
+@settings(UNHURRIED, max_examples=40)
 def test_any_other_content_has_another_name(
     files: dict[str, BundledFile], path: str, data: bytes
 ) -> None:
@@ -72,7 +72,7 @@ def test_a_path_that_leaves_the_bundle_is_refused(path: str) -> None:
 
 
 @given(st.binary(min_size=16), st.binary(), st.binary())
-@settings(max_examples=50)
+@settings(UNHURRIED, max_examples=50)
 def test_a_secret_anywhere_in_a_file_is_found(secret: bytes, before: bytes, after: bytes) -> None:
     files = {"roles/a": BundledFile(data=before + secret + after)}
     with pytest.raises(MusterError):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.converge.rolling import (
@@ -25,7 +25,7 @@ from muster.errors import MusterError, UsageError
 from muster.fleet import Node
 from muster.progress import silent
 from muster.schedulers.model import Job, NodeStatus, Step, StepResult
-from tests.unit.converge.sample import lab_fleet, node
+from tests.unit.converge.sample import UNHURRIED, lab_fleet, node
 
 OURS = "muster:rolling:r1"
 
@@ -152,6 +152,7 @@ FLEETS = st.lists(st.integers(0, 5), max_size=40).map(
 
 
 @given(FLEETS, st.integers(0, 5), st.integers(1, 9))
+@settings(UNHURRIED)
 def test_every_node_is_in_exactly_one_wave_of_the_right_size(
     nodes: list[Node], canary: int, wave: int
 ) -> None:
@@ -164,6 +165,7 @@ def test_every_node_is_in_exactly_one_wave_of_the_right_size(
 
 
 @given(FLEETS, st.integers(1, 9))
+@settings(UNHURRIED)
 def test_no_wave_takes_more_of_one_leaf_than_it_must(nodes: list[Node], wave: int) -> None:
     leaf_of = {n.name: n.leaf for n in nodes}
     done: Counter[str] = Counter()
@@ -286,6 +288,7 @@ def test_an_error_of_the_whole_run_fails_every_node_of_the_wave() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 6), st.integers(0, 2), st.integers(1, 3))
+@settings(UNHURRIED)
 def test_a_change_killed_anywhere_ends_as_if_it_had_not_been(
     after: int, count: int, canary: int, wave: int
 ) -> None:
