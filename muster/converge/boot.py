@@ -35,7 +35,10 @@ from muster.remote import Remote
 _PARALLEL = 8
 _COMMAND_S = 60.0
 _COPY_S = 300.0
-_POLL_S = 2.0
+_FIRST_POLL_S = 2.0
+_LONGEST_POLL_S = 15.0
+"""Asking costs this machine time for each node: ever less often, as a boot takes minutes."""
+_POLL_GROWTH = 1.3
 _FINAL = frozenset({"converged", "reboot-required"})
 # The files come on standard input, so that nothing secret is in an argument.
 _PLACE = """\
@@ -163,14 +166,15 @@ def follow(
     """
     found: dict[str, BootStatus] = {}
     open_, deadline_s = list(names), clock.monotonic_s() + timeout_s
-    total = len(open_)
+    total, pause_s = len(open_), _FIRST_POLL_S
     while True:
         found |= collect(remote, open_)
         open_ = [name for name in open_ if not found[name].done_with(bundle)]
         progress(_line(found, open_, total))
         if not open_ or clock.monotonic_s() >= deadline_s:
             return found
-        clock.sleep(_POLL_S)
+        clock.sleep(min(pause_s, deadline_s - clock.monotonic_s()))
+        pause_s = min(pause_s * _POLL_GROWTH, _LONGEST_POLL_S)
 
 
 def parse_status(node: str, text: str) -> BootStatus:

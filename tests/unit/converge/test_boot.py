@@ -101,14 +101,15 @@ def test_nodes_are_waited_for_until_all_are_done() -> None:
     assert all(s.converged_with(SHA) for s in found.values())
     assert lines[0] == "boot 1/2; b failed: no"
     assert lines[-1] == "boot 2/2"
-    assert 60 < clock.t < 70
+    assert 60 < clock.t < 80
+    assert len([1 for node, _, _ in remote.asked if node == "b"]) < 12
 
 
 def test_who_does_not_end_in_time_is_returned_as_it_is() -> None:
     clock = Hours()
     found = follow(Nodes(lambda *_: status("refused")), ["a"], SHA, clock, silent, timeout_s=30)
     assert found["a"].state == "refused"
-    assert 30 <= clock.t < 40
+    assert clock.t == pytest.approx(30)
 
 
 def test_a_secret_goes_over_standard_input_and_never_in_a_command(tmp_path: Path) -> None:
