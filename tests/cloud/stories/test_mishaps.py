@@ -131,7 +131,7 @@ def test_a_reservation_that_is_full_is_named_and_the_next_up_finishes(
     stack.change(wanted)
     cloud.set(Scenario(reservations=(Reservation(id=HELD, type=TYPE, count=1, zone=ZONE),)))
     message = said(stack.up())
-    assert "ReservationCapacityExceeded" in message
+    assert "does not have sufficient compatible and available capacity" in message
 
     ec2 = stack.client("ec2")
     ec2.modify_capacity_reservation(CapacityReservationId=HELD, InstanceCount=2)
