@@ -98,7 +98,7 @@ _RULES: Mapping[str, _Rule] = {
     "enroot_pyxis": _Rule("Slurm", lambda n: n.scheduler == "slurm"),
     "pam_access": _Rule("Slurm", lambda n: n.scheduler == "slurm"),
     "dcgm_exporter": _Rule("NVIDIA GPUs", lambda n: n.nvidia),
-    "fabric_exporter": _Rule("an RDMA fabric", lambda n: n.rdma),
+    "fabric_exporter": _Rule("an RDMA fabric", lambda n: n.rdma, installs=False),
     "reboot": _Rule("every node", lambda _: True, installs=False),
 }
 

@@ -51,8 +51,12 @@ def _merge(target: Any, patch: Mapping[str, Any]) -> None:
             target[place] = copy.deepcopy(value)
 
 
+def _on(platform: str, role: str, says: str, **broken: Any) -> Fault:
+    return Fault(platform=platform, role=role, says=says, **broken)
+
+
 def _h100(role: str, says: str, **broken: Any) -> Fault:
-    return Fault(platform="h100-efa", role=role, says=says, **broken)
+    return _on("h100-efa", role, says, **broken)
 
 
 def _unit(platform: str, role: str, unit: str, says: str) -> Fault:
@@ -84,7 +88,8 @@ _DRIVER: Mapping[str, Fault] = {
         "driver 990.9.9 is loaded, 990.10.1 is installed: reboot",
         patch={"loaded": {"nvidia": {"version": "990.9.9"}}},
     ),
-    "closed-module-loaded": _h100(
+    "closed-module-loaded": _on(
+        "l40s-ethernet",
         "nvidia_driver",
         "the closed NVIDIA module is loaded",
         patch={"loaded": {"nvidia": {"license": "NVIDIA"}}},
@@ -106,10 +111,11 @@ _DRIVER: Mapping[str, Fault] = {
         "Unable to determine the device handle for GPU3",
         patch={"gpu": {"gpus": {"3": {"state": "lost"}}}},
     ),
-    "gpu-not-initialised": _h100(
+    "gpu-not-initialised": _on(
+        "l40s-ethernet",
         "nvidia_driver",
-        "the driver sees 7 GPUs, 8 are on the bus",
-        patch={"gpu": {"gpus": {"5": {"state": "absent"}}}},
+        "the driver sees 3 GPUs, 4 are on the bus",
+        patch={"gpu": {"gpus": {"1": {"state": "absent"}}}},
     ),
     "gpu-not-on-the-bus": Fault(
         platform="h100-infiniband",
@@ -120,7 +126,8 @@ _DRIVER: Mapping[str, Fault] = {
             "gpu": {"gpus": {"0": {"state": "absent"}}},
         },
     ),
-    "persistence-off": _h100(
+    "persistence-off": _on(
+        "l40s-ethernet",
         "nvidia_driver",
         "persistence mode is off on GPU 2",
         patch={"gpu": {"gpus": {"2": {"persistence_mode": "Disabled"}}}},
@@ -157,7 +164,8 @@ _GPU_SOFTWARE: Mapping[str, Fault] = {
         says="NVLink fabric of GPU 0 is In Progress/N/A",
         patch={"gpu": {"fabric_ready": False}},
     ),
-    "driver-too-old-for-cuda": _h100(
+    "driver-too-old-for-cuda": _on(
+        "l40s-ethernet",
         "cuda",
         "the loaded driver is for CUDA 12.4",
         patch={"loaded": {"nvidia": {"cuda": "12.4"}}},
@@ -347,14 +355,14 @@ _SYSTEM: Mapping[str, Fault] = {
         mend="systemctl -q mask apt-daily-upgrade.timer",
     ),
     "pyxis-loaded-twice": _file(
-        "h100-efa",
+        "cpu",
         "enroot_pyxis",
         "loads pyxis 2 times",
         "/etc/slurm/plugstack.conf",
         "required /usr/local/lib/slurm/spank_pyxis.so",
     ),
     "plugstack-with-a-pattern": _file(
-        "h100-infiniband",
+        "mi300x-roce",
         "enroot_pyxis",
         "includes /etc/slurm/plugstack.conf.d/*.conf",
         "/etc/slurm/plugstack.conf",
@@ -368,7 +376,7 @@ _SYSTEM: Mapping[str, Fault] = {
         "session optional pam_systemd.so",
     ),
     "slurm-does-not-contain": Fault(
-        platform="h100-infiniband",
+        platform="mi300x-roce",
         role="pam_access",
         says="PrologFlags of Slurm lacks Contain",
         patch={"slurm": {"PrologFlags": "Alloc"}},

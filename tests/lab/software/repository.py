@@ -17,12 +17,13 @@ from typing import Any
 
 from muster.lab.fakehw.install import PROGRAM
 from muster.lab.fakehw.node.machine import PACKAGES
-from muster.lab.fakehw.node.main import TOOLS
+from muster.lab.fakehw.node.main import ONCE, TOOLS
 
 _UNIT = """[Unit]
 Description={name} (fake)
 
 [Service]
+{kind}
 ExecStart=/{program} daemon {name}
 Restart=no
 
@@ -122,7 +123,8 @@ def _contents(deb: Deb) -> tuple[dict[str, str], dict[str, str]]:
     facts = brought(deb)
     files = {f"/{PACKAGES}/{deb.name}.json": json.dumps(facts, sort_keys=True) + "\n", **deb.files}
     for unit in deb.units:
-        text = _UNIT.format(name=unit, program=PROGRAM)
+        kind = "Type=oneshot\nRemainAfterExit=yes" if unit in ONCE else "Type=exec"
+        text = _UNIT.format(name=unit, program=PROGRAM, kind=kind)
         files[f"/usr/lib/systemd/system/{unit}.service"] = text
     elsewhere = {Path(link).name for link in deb.links}
     names = [tool for tool in deb.tools if tool in TOOLS and tool not in elsewhere]

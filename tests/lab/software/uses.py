@@ -78,7 +78,11 @@ def uses() -> dict[str, list[RoleUse]]:
     row = load_row()
     return {
         platform: [
-            RoleUse(role=use.role, variables={**use.variables, **arguments(use.role, hardware)})
+            RoleUse(
+                role=use.role,
+                variables={**use.variables, **arguments(use.role, hardware)},
+                missing=use.missing,
+            )
             for use in select(
                 row,
                 hardware,

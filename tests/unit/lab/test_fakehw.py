@@ -267,6 +267,11 @@ def test_every_fault_is_of_a_role_that_its_platform_has() -> None:
         assert fault.role in {use.role for use in uses()[fault.platform]}, name
 
 
+def test_row_of_the_lab_says_all_that_its_roles_install() -> None:
+    lacking = {f"{p}: {use.missing}" for p, found in uses().items() for use in found if use.missing}
+    assert not lacking
+
+
 def test_every_package_of_the_row_is_in_the_repository() -> None:
     names = {p.name for c in load_row().components.values() for p in c.packages.get(OS, ())}
     assert {"nvidia-kernel-open-dkms", "nvidia-fabricmanager"} <= names

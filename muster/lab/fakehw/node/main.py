@@ -47,6 +47,8 @@ OVERRIDES = (
     "scontrol",
 )
 """Tools that every system has, and that must answer for the fake hardware from the start."""
+ONCE = frozenset({"muster-mount", "openibd"})
+"""Services that do something and end; what is ordered after them finds it done."""
 _CHANGES = frozenset({"modprobe", "rmmod", "lnetctl", "lctl", "lfs"})
 
 
@@ -54,7 +56,7 @@ def _own(root: Path, arguments: list[str]) -> int:
     if arguments[:1] == ["daemon"] and len(arguments) > 1:
         # A web server is slow to import, and every tool would wait for it.
         services = importlib.import_module("muster.lab.fakehw.node.services")
-        status: int = services.run(root, arguments[1])
+        status: int = services.run(root, arguments[1], stay=arguments[1] not in ONCE)
         return status
     if arguments not in (["boot"], ["apply"]):
         sys.stderr.write("usage: fakehw boot|apply|daemon NAME\n")

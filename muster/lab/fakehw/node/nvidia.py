@@ -196,7 +196,8 @@ def toolkit(machine: Machine, arguments: list[str]) -> Answer:
         path = machine.root / _CDI
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         names = [line.split('"')[1] for line in text.splitlines() if line.startswith("- name:")]
-        return Answer("".join(f"nvidia.com/gpu={name}\n" for name in names))
+        err = f'level=info msg="Found {len(names)} CDI devices"\n'
+        return Answer("".join(f"nvidia.com/gpu={name}\n" for name in names), err)
     if trouble(machine):
         err = 'level=error msg="failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND"\n'
         return Answer(err=err, status=1)

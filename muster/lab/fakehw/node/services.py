@@ -74,7 +74,7 @@ _FAULTS: Mapping[str, Callable[[Machine], str]] = {
 }
 
 
-def run(root: Path, name: str) -> int:
+def run(root: Path, name: str, *, stay: bool = True) -> int:
     """Be a daemon until a signal comes; returns at once where the real one would not stay up."""
     with changing(root):
         machine = Machine(root)
@@ -83,6 +83,8 @@ def run(root: Path, name: str) -> int:
     if fault:
         sys.stderr.write(f"{name}: {fault}\n")
         return 1
+    if not stay:
+        return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if name == "nvidia-dcgm-exporter":
         _serve_metrics(machine)
