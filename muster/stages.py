@@ -67,7 +67,7 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
         if not check:
             store.write_fleet(fleet)
         stamp = f"{edges.clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-        software = _software(fleet, edges) if fleet.software else None
+        software = software_of(fleet, edges)
         try:
             done = run_playbooks(
                 fleet,
@@ -92,13 +92,17 @@ def converge(fleet: Fleet, edges: Edges, progress: Progress, *, check: bool = Fa
     return Converged(stamp=stamp, changed=done.changed, failed={}, log=done.log)
 
 
-def _software(fleet: Fleet, edges: Edges) -> FleetUses:
+def software_of(fleet: Fleet, edges: Edges) -> FleetUses | None:
     """Choose the roles of every machine by its hardware and its operating system.
+
+    None where the spec names no row of the matrix.
 
     Raises:
         UsageError: something that a role installs is not known.
 
     """
+    if not fleet.software:
+        return None
     remote = SshRemote(fleet, control_directory(edges.store.directory))
     systems = systems_of(remote, [node.name for node in (fleet.head, *fleet.nodes)])
     row = load_row(fleet.software, overlays=software_directory())

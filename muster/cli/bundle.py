@@ -9,12 +9,14 @@ from typing import Annotated
 import typer
 
 from muster import stages
-from muster.cli.context import open_stack
+from muster.cli.context import Context, open_stack
 from muster.cli.output import AsJson, ProgressLine, StackName, print_json
 from muster.converge.boot_bundle import publish_bundle
 from muster.converge.boot_stage import boot_fleet
 from muster.errors import MusterError
+from muster.fleet import Fleet
 from muster.lock import stack_lock
+from muster.software.fleet import FleetUses
 
 Source = Annotated[
     str, typer.Option(help="Where nodes pull from (http(s)://, or a path on the node); the head.")
@@ -28,7 +30,9 @@ def bundle(stack: StackName, *, as_json: AsJson = False) -> None:
     fleet, store = context.store.fleet(), context.store.directory
     with ProgressLine() as progress, stack_lock(store, clock=context.clock, progress=progress):
         options = stages.options_of(fleet, context.catalog)
-        made, directory = publish_bundle(fleet, context.catalog.types, options, store)
+        made, directory = publish_bundle(
+            fleet, context.catalog.types, options, store, software=_software(context, fleet)
+        )
     if as_json:
         print_json({"stack": stack, "bundle": made.sha256, "directory": str(directory)})
     else:
@@ -52,6 +56,7 @@ def boot(
             progress=progress,
             source=source,
             timeout_s=timeout_s,
+            software=_software(context, fleet),
         )
     if as_json:
         nodes = [asdict(status) for _, status in sorted(done.nodes.items())]
@@ -64,3 +69,8 @@ def boot(
     if done.failed:
         what = "; ".join(f"{node}: {why}" for node, why in sorted(done.failed.items()))
         raise MusterError(what, hint="They go on trying; ask again with `muster boot`.")
+
+
+def _software(context: Context, fleet: Fleet) -> FleetUses | None:
+    edges = stages.Edges(store=context.store, catalog=context.catalog, clock=context.clock)
+    return stages.software_of(fleet, edges)

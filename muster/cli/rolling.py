@@ -41,6 +41,7 @@ def rolling(
     context = open_stack(stack)
     fleet, store = context.store.fleet(), context.store.directory
     remote = context.remote(fleet)
+    edges = stages.Edges(store=context.store, catalog=context.catalog, clock=context.clock)
     with ProgressLine() as progress, stack_lock(store, clock=context.clock, progress=progress):
         record = roll(
             fleet,
@@ -53,6 +54,7 @@ def rolling(
             clock=context.clock,
             progress=progress,
             fresh=fresh,
+            software=stages.software_of(fleet, edges),
         )
     _show(record, stack, as_json=as_json)
     if not record.ok:

@@ -22,12 +22,20 @@ from muster.converge.secret import ensure_munge_key
 from muster.converge.signing import ensure_signing_key
 from muster.converge.slurm_config import render, texts
 from muster.fleet import Fleet
+from muster.software.fleet import FleetUses
 
 
 def make_bundle(
-    fleet: Fleet, types: Mapping[str, NodeType], options: ConvergeOptions, store_dir: Path
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    options: ConvergeOptions,
+    store_dir: Path,
+    *,
+    software: FleetUses | None = None,
 ) -> Bundle:
     """Return the bundle of the fleet's nodes; the head is converged by push.
+
+    `software` has the roles that the machines' hardware needs.
 
     Raises:
         MusterError: a secret of the stack is in a file.
@@ -43,6 +51,7 @@ def make_bundle(
         rendered=Path(RENDERED),
         munge_key=Path(MUNGE_KEY),
         known_hosts=Path(fleet.ssh.known_hosts_file).read_text(encoding="utf-8"),
+        software=software,
     )
     rendered = {
         f"rendered/{path}": BundledFile(data=text.encode())
@@ -63,8 +72,13 @@ def make_bundle(
 
 
 def publish_bundle(
-    fleet: Fleet, types: Mapping[str, NodeType], options: ConvergeOptions, store_dir: Path
+    fleet: Fleet,
+    types: Mapping[str, NodeType],
+    options: ConvergeOptions,
+    store_dir: Path,
+    *,
+    software: FleetUses | None = None,
 ) -> tuple[Bundle, Path]:
     """Make the bundle, sign it, and return it with the directory that nodes may pull from."""
-    bundle = make_bundle(fleet, types, options, store_dir)
+    bundle = make_bundle(fleet, types, options, store_dir, software=software)
     return bundle, publish(bundle, fleet.stack, store_dir)

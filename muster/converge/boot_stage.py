@@ -19,6 +19,7 @@ from muster.files import write_atomic
 from muster.fleet import Fleet
 from muster.progress import Progress
 from muster.remote import Remote
+from muster.software.fleet import FleetUses
 
 DEPOT_PORT = 8421
 _RECORD = "boot.json"
@@ -47,6 +48,7 @@ def boot_fleet(
     progress: Progress,
     source: str = "",
     timeout_s: float = 1800.0,
+    software: FleetUses | None = None,
 ) -> Booted:
     """Publish, serve, enrol, and wait for all nodes; `source` is where nodes pull instead.
 
@@ -56,7 +58,7 @@ def boot_fleet(
 
     """
     progress("making the bundle")
-    bundle, directory = publish_bundle(fleet, types, options, store_dir)
+    bundle, directory = publish_bundle(fleet, types, options, store_dir, software=software)
     address = source or serve(fleet, remote, directory, DEPOT_PORT)
     write_atomic(store_dir / _RECORD, json.dumps({"source": source}) + "\n")
     names = [node.name for node in fleet.nodes]
@@ -65,7 +67,16 @@ def boot_fleet(
     lost = enrol(fleet, names, settings, remote, store_dir)
     # The nodes work meanwhile; what they need of the head they get at a later attempt.
     try:
-        converge(fleet, types, options, store_dir, progress, limit=fleet.head.name, clock=clock)
+        converge(
+            fleet,
+            types,
+            options,
+            store_dir,
+            progress,
+            limit=fleet.head.name,
+            clock=clock,
+            software=software,
+        )
     except ConvergeError as error:
         if not _only_waits_for_nodes(error):
             raise
@@ -90,9 +101,10 @@ def change_by_boot(
     remote: Remote,
     clock: Clock,
     progress: Progress,
+    software: FleetUses | None = None,
 ) -> Change:
     """Publish the bundle of now; returns what has drained nodes apply it, and reboot if need be."""
-    bundle, directory = publish_bundle(fleet, types, options, store_dir)
+    bundle, directory = publish_bundle(fleet, types, options, store_dir, software=software)
     if not json.loads((store_dir / _RECORD).read_text(encoding="utf-8"))["source"]:
         serve(fleet, remote, directory, DEPOT_PORT)
 

@@ -25,6 +25,7 @@ from muster.fleet import Fleet
 from muster.progress import Progress
 from muster.remote import Remote
 from muster.schedulers.model import Scheduler
+from muster.software.fleet import FleetUses
 
 RECORD = "rolling.json"
 PLAYBOOK = "rolling.yml"
@@ -42,6 +43,7 @@ def roll(
     clock: Clock,
     progress: Progress,
     fresh: bool = False,
+    software: FleetUses | None = None,
 ) -> RollingRecord:
     """Change all nodes wave by wave; one that was cut off goes on, unless `fresh`.
 
@@ -57,11 +59,22 @@ def roll(
     def save(record: RollingRecord) -> None:
         write_atomic(path, write_record(record))
 
-    change = change_by_push(fleet, types, options, store_dir, clock=clock, progress=progress)
-    if boots(store_dir):
-        change = change_by_boot(
-            fleet, types, options, store_dir, remote=remote, clock=clock, progress=progress
+    change = (
+        change_by_boot(
+            fleet,
+            types,
+            options,
+            store_dir,
+            remote=remote,
+            clock=clock,
+            progress=progress,
+            software=software,
         )
+        if boots(store_dir)
+        else change_by_push(
+            fleet, types, options, store_dir, clock=clock, progress=progress, software=software
+        )
+    )
     record = _begun(path, fleet, progress) if not fresh else None
     if record is None:
         identity = f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
@@ -80,6 +93,7 @@ def change_by_push(
     *,
     clock: Clock,
     progress: Progress,
+    software: FleetUses | None = None,
 ) -> Change:
     """Return what runs the playbook on some nodes."""
 
@@ -95,6 +109,7 @@ def change_by_push(
                 playbook=PLAYBOOK,
                 limit=limit,
                 clock=clock,
+                software=software,
             )
         except ConvergeError as error:
             return outcomes(fleet, error.failures)

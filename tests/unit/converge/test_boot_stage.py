@@ -55,7 +55,7 @@ def boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., boot_
         converge: Callable[..., None] | None = None,
     ) -> boot_stage.Booted:
         found = {status.node: status for status in statuses}
-        monkeypatch.setattr(boot_stage, "publish_bundle", lambda *_: (BUNDLE, tmp_path))
+        monkeypatch.setattr(boot_stage, "publish_bundle", lambda *_, **__: (BUNDLE, tmp_path))
         monkeypatch.setattr(boot_stage, "serve", lambda *_: "http://head")
         monkeypatch.setattr(boot_stage, "enrol", lambda *_: lost or {})
         monkeypatch.setattr(boot_stage, "converge", converge or failing())
@@ -190,7 +190,7 @@ def test_nodes_that_boot_are_changed_by_a_new_bundle_and_not_by_push(
 ) -> None:
     (rolls.store / "boot.json").write_text('{"source": ""}', encoding="utf-8")
     served: list[Path] = []
-    monkeypatch.setattr(boot_stage, "publish_bundle", lambda *_: (BUNDLE, rolls.store))
+    monkeypatch.setattr(boot_stage, "publish_bundle", lambda *_, **__: (BUNDLE, rolls.store))
     monkeypatch.setattr(boot_stage, "serve", lambda *a: served.append(a[2]))
     monkeypatch.setattr(
         boot_stage, "follow", lambda _r, names, *_a, **_k: {n: says(n, state) for n in names}

@@ -21,6 +21,7 @@ from muster.converge.options import ConvergeOptions
 from muster.converge.slurm_config import render
 from muster.errors import MusterError
 from muster.fleet import Fleet
+from muster.software.model import RoleUse
 from tests.unit.converge.sample import TYPES, UNHURRIED, known_hosts, lab_fleet, mixed_fleet
 
 NAMES = st.text("abcxyz0-_.", min_size=1, max_size=120).filter(lambda n: n not in {".", ".."})
@@ -116,6 +117,18 @@ def test_the_bundle_of_a_fleet_is_reproducible_and_has_no_secret(tmp_path: Path)
     key = (tmp_path / "secrets" / "munge.key").read_bytes().strip()
     assert all(key not in data for data in found.values())
     assert str(tmp_path).encode() not in found["nodes/gpu-1.json"]
+
+
+def test_the_roles_that_the_hardware_needs_come_with_their_arguments(tmp_path: Path) -> None:
+    use = RoleUse(role="cuda", variables={"cuda_packages": [{"name": "cuda", "version": "13"}]})
+    software = {"gpu-1": (use,), "gpu-2": (), "head": ()}
+    data = make_bundle(
+        fleet_in(tmp_path), TYPES, ConvergeOptions(), tmp_path, software=software
+    ).data
+    found = {n: json.loads(members(data)[f"nodes/{n}.json"])["all"] for n in ("gpu-1", "gpu-2")}
+    assert "software_cuda" in found["gpu-1"]["children"]
+    assert found["gpu-1"]["hosts"]["gpu-1"]["cuda_packages"][0]["version"] == "13"
+    assert "software_cuda" not in found["gpu-2"]["children"]
 
 
 def test_every_rendered_file_that_a_node_is_told_of_is_in_the_bundle(tmp_path: Path) -> None:
