@@ -149,22 +149,38 @@ def account(reserved: int, *, vcpus: int = VCPUS * 4000, **changes: Any) -> Scen
 
 def wrong() -> tuple[Case, ...]:
     """Return each mistake, in a cluster of 16 nodes that is right otherwise."""
-    good, two = right(16), _reservation(0)
+    good = right(16)
     bought = replace(good, pools=tuple(replace(pool, reservation="") for pool in good.pools))
+    return (*_not_enough(good, bought), *_in_vain(good, bought), *_misfits(good, bought))
+
+
+def _not_enough(good: Cluster, bought: Cluster) -> tuple[Case, ...]:
+    """Too little of something, most of it only over all pools."""
+    two = _reservation(0)
     forty = tuple(replace(pool, count=40) for pool in bought.pools)
-    first = good.pools[0]
     return (
         Case(
             name="a subnet with addresses for each pool, not for all",
             cluster=replace(bought, pools=forty, subnet="narrow"),
         ),
-        Case(name="a subnet without a way out", cluster=replace(good, subnet="closed")),
         Case(name="a reservation smaller than its pool", cluster=good, scenario=account(3)),
         Case(
             name="one reservation of 4 for two pools of 4",
             cluster=replace(good, pools=tuple(replace(p, reservation=two) for p in good.pools[:2])),
             scenario=account(4),
         ),
+        Case(
+            name="a quota for each pool, not for all",
+            cluster=bought,
+            scenario=account(16, vcpus=VCPUS * 8),
+        ),
+    )
+
+
+def _in_vain(good: Cluster, bought: Cluster) -> tuple[Case, ...]:
+    """Capacity that cannot be used: elsewhere, over, or not sold."""
+    first, two = good.pools[0], _reservation(0)
+    return (
         Case(
             name="a reservation in another zone",
             cluster=replace(good, pools=(first,)),
@@ -187,26 +203,22 @@ def wrong() -> tuple[Case, ...]:
             cluster=bought,
             scenario=account(16, offered={TYPE: (OTHER_ZONE,)}),
         ),
-        Case(
-            name="a quota for each pool, not for all",
-            cluster=bought,
-            scenario=account(16, vcpus=VCPUS * 8),
-        ),
+    )
+
+
+def _misfits(good: Cluster, bought: Cluster) -> tuple[Case, ...]:
+    """Parts that do not go together, or do not exist."""
+    first, second, *_ = bought.pools
+    unknown = tuple(replace(pool, type="p5.49xlarge") for pool in bought.pools)
+    return (
+        Case(name="a subnet without a way out", cluster=replace(good, subnet="closed")),
         Case(name="an image of another architecture", cluster=replace(bought, image=ARM_IMAGE)),
-        Case(
-            name="a type that does not exist",
-            cluster=replace(
-                bought, pools=tuple(replace(p, type="p5.49xlarge") for p in bought.pools)
-            ),
-        ),
+        Case(name="a type that does not exist", cluster=replace(bought, pools=unknown)),
         Case(name="a file system of 5,000 GiB", cluster=replace(good, lustre_gib=5000)),
         Case(name="a file system over /usr", cluster=replace(good, mount="/usr")),
         Case(
             name="pools of two families, whose EFA does not meet",
-            cluster=replace(
-                bought,
-                pools=(bought.pools[0], replace(bought.pools[1], type="p6-b300.48xlarge")),
-            ),
+            cluster=replace(bought, pools=(first, replace(second, type="p6-b300.48xlarge"))),
         ),
     )
 
