@@ -151,6 +151,11 @@ def test_upgrade_leaves_the_old_driver_loaded_until_a_boot(tmp_path: Path) -> No
     assert node.run(["nvidia-smi"])[0] == 0
 
 
+def test_uname_answers_what_ansible_asks_before_a_reboot(tmp_path: Path) -> None:
+    status, said = Node(tmp_path, "cpu").run(["uname", "-v"])
+    assert (status, said[:6]) == (0, "#1 SMP")
+
+
 def test_boot_takes_the_newest_kernel_and_modules_of_the_old_one_are_gone(tmp_path: Path) -> None:
     node = Node(tmp_path, "h100-efa")
     assert node.run(["modprobe", "lustre"]) == (0, "")

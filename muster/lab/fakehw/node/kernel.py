@@ -40,11 +40,13 @@ def source_version(name: str, module: Mapping[str, Any]) -> str:
 
 
 def uname(machine: Machine, arguments: list[str]) -> Answer:
-    """Answer `uname -r`, `-m`, `-s` or nothing else."""
+    """Answer `uname` with -r, -m, -s, -n, -v or -o; Ansible asks for -v before a reboot."""
     known = {
         "-r": machine.kernel,
         "-m": machine.state["kernel"]["architecture"],
         "-s": "Linux",
+        "-v": "#1 SMP PREEMPT_DYNAMIC Debian (fake hardware)",
+        "-o": "GNU/Linux",
         "-n": Path("/etc/hostname").read_text(encoding="utf-8").strip()
         if Path("/etc/hostname").is_file()
         else "",
