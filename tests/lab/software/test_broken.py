@@ -22,7 +22,7 @@ from tests.lab.software.platforms import Platforms
 from tests.lab.software.plays import inventory, judging_play, run
 from tests.lab.software.uses import uses
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 Round = dict[str, tuple[str, Fault]]
 """Name and fault by platform."""

@@ -9,7 +9,7 @@ from tests.lab.software.conftest import Converged
 from tests.lab.software.plays import software
 from tests.lab.software.uses import ROLES
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 def test_every_role_has_a_platform_that_needs_it(converged: Converged) -> None:

@@ -27,8 +27,10 @@ MACHINES = (
 )
 GIVEN_ELSEWHERE = {
     "lustre_client_mounts", "nfs_mounts", "beegfs_mounts", "ceph_mounts", "spectrum_scale_mounts",
+    "beegfs_management", "ceph_filesystem", "ceph_fsid", "ceph_key_file", "ceph_monitors",
+    "ceph_user",
 }  # fmt: skip
-"""Arguments that come from the fleet and the spec, not from the matrix."""
+"""Arguments that come from the fleet and the spec, or name a site's own servers."""
 OF_THE_ROW = ("_version", "_packages", "_artefact")
 
 
