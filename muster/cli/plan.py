@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from muster.catalog.blast import load_effects
+from muster.catalog.software import load_row
 from muster.cli.cloud_reading import cloud_of, engine_blast
 from muster.cli.context import Context, open_stack
 from muster.cli.deployed import StateFile, deployed_of
@@ -27,6 +28,7 @@ from muster.plan.price import price_of
 from muster.plan.price_delta import delta_of
 from muster.plan.rules.model import View
 from muster.plan.rules.run import Preflight, preflight
+from muster.project import software_directory
 from muster.report.blast import blast_as_document, blast_as_markdown, blast_as_text
 from muster.report.preflight import as_document, as_junit, as_markdown, as_sarif, as_text
 from muster.report.price import price_as_document, price_as_markdown, price_as_text
@@ -106,7 +108,8 @@ def _plan_aws(
     found = plan_aws(spec, context.catalog, context.stack)
     cloud = NOTHING_ASKED if offline else cloud_of(context, found)
     now = context.clock.now()
-    view = View(spec=spec, plan=found, catalog=context.catalog, now=now, cloud=cloud)
+    row = load_row(spec.software, overlays=software_directory()) if spec.software else None
+    view = View(spec=spec, plan=found, catalog=context.catalog, now=now, cloud=cloud, software=row)
     checked = preflight(view)
     sheet, power = price_of(found, context.catalog), power_of(found)
     deployed = deployed_of(context, state, offline=offline)

@@ -11,6 +11,7 @@ from muster.catalog import Catalog
 from muster.findings import Outcome
 from muster.plan.aws.model import AwsPlan
 from muster.plan.cloud_view import NOTHING_ASKED, CloudView, Unread
+from muster.software.model import MatrixRow
 from muster.spec import ClusterSpec
 
 Severity = Literal["error", "warning"]
@@ -40,6 +41,8 @@ class View:
     now: datetime
     cloud: CloudView = NOTHING_ASKED
     """What was read in the cloud; by default nobody asked."""
+    software: MatrixRow | None = None
+    """The spec's row with what the project adds to it; by default the row as it is shipped."""
 
 
 Ask = Callable[[View], Iterator[Said]]

@@ -19,6 +19,7 @@ from muster.plan.rules import (
     nodes,
     quotas,
     reservations,
+    software,
     storage,
 )
 from muster.plan.rules.model import Rule, Said, View, failed, unknown
@@ -35,6 +36,7 @@ ALL_RULES: tuple[Rule, ...] = (
     *nodes.RULES,
     *launch.RULES,
     *cost.RULES,
+    *software.RULES,
 )
 
 Standing = Literal["fail", "unknown", "warning", "waived", "pass"]
