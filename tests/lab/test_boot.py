@@ -25,7 +25,7 @@ from muster.progress import silent
 from muster.remote import SshRemote, close_connections
 from muster.schedulers.slurm import Slurm
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 NODES = ("gpu-1", "gpu-2")
 PORT = 8421

@@ -23,7 +23,7 @@ from muster.progress import Progress, silent
 from muster.remote import SshRemote, close_connections
 from muster.schedulers.slurm import Slurm
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 LIMITS = RollingLimits(canary=1, wave=1, drain_timeout_s=180)
 JOB = (
