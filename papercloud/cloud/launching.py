@@ -85,6 +85,15 @@ def _seats(world: World, wanted: Asked, zone: str) -> list[Seat]:
     return seats
 
 
+def _full() -> PaperError:
+    """Say it in the words that users of EC2 quote."""
+    what = (
+        "The requested reservation does not have sufficient compatible and available capacity "
+        "for this request."
+    )
+    return PaperError("ReservationCapacityExceeded", what)
+
+
 def _targeted(world: World, wanted: Asked, reservation_id: str) -> Seat:
     found: Reservation | None = reservations(world).get(reservation_id)
     if found is None:
@@ -102,14 +111,13 @@ def _targeted(world: World, wanted: Asked, reservation_id: str) -> Seat:
         raise PaperError("InvalidCapacityReservationState", what)
     free = free_in(world, found)
     if not free:
-        what = f"The capacity reservation '{reservation_id}' has no free place"
-        raise PaperError("ReservationCapacityExceeded", what)
+        raise _full()
     return Seat(reservation_id, free)
 
 
 def _no_room(wanted: Asked, zone: str) -> PaperError:
     if wanted.reservation.get("CapacityReservationTarget"):
-        return PaperError("ReservationCapacityExceeded", "The reservation has too few free places")
+        return _full()
     what = (
         f"We currently do not have sufficient {wanted.type} capacity in the Availability Zone you "
         f"requested ({zone}). Our system will be working on provisioning additional capacity."
