@@ -30,6 +30,7 @@ STACK = "e2e"
 NODES = 4
 _UP_S = 900
 _APPEAR_S = 300
+_FREED_S = 60
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def test_a_slow_rail_is_named_and_drained_and_proved_again_when_mended(project: 
     assert project.muster("lab", "mend", STACK).returncode == 0
     again = project.muster("accept", STACK)
     assert again.returncode == 0, again.stdout
-    assert "idle" in project.head("sinfo -h -n gpu-3 -o %T")
+    assert _becomes_idle(project, "gpu-3"), "it is back in service, and nothing of ours is on it"
 
 
 def test_a_node_put_in_quarantine_by_hand_is_released_by_hand(project: Project) -> None:
@@ -257,6 +258,16 @@ def _wait(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: 
         assert process.poll() is None, f"`up` ended before the moment came: {_text(log)[-3000:]}"
         assert time.monotonic() < deadline, "the moment did not come"
         time.sleep(0.1)
+
+
+def _becomes_idle(project: Project, node: str) -> bool:
+    """Slurm frees a node a moment after the last test step on it has ended."""
+    deadline = time.monotonic() + _FREED_S
+    while "idle" not in project.head(f"sinfo -h -n {node} -o %T"):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(1)
+    return True
 
 
 def _kill_all(process: subprocess.Popen[bytes]) -> None:
