@@ -116,7 +116,8 @@ def test_an_unknown_line_of_the_plan_is_named_beside_the_difference() -> None:
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_no_state_breaks_the_reading(junk: Any) -> None:
+def test_no_state_breaks_the_reading_or_makes_up_a_price(junk: Any) -> None:
     for found in ({"deployment": junk}, {"deployment": {"resources": junk}}, state(junk)):
-        deployed_in(found)
-    deployed_in(state({"type": "aws:autoscaling/group:Group", "inputs": junk}))
+        assert deployed_in(found).hourly_usd in {None, NOTHING.hourly_usd}
+    strange = deployed_in(state({"type": "aws:autoscaling/group:Group", "inputs": junk}))
+    assert (strange.resources, strange.hourly_usd) == (1, None)

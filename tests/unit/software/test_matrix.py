@@ -133,7 +133,9 @@ def test_what_decides_about_software_comes_from_the_catalog(
 def test_every_type_of_the_catalog_is_hardware() -> None:
     catalog = load_catalog()
     for kind in catalog.types.values():
-        hardware_of(kind, catalog, load_hardware())
+        found = hardware_of(kind, catalog, load_hardware())
+        assert (found.vendor == "none") == (found.gpu_count == 0), kind.name
+        assert (found.fabric == "efa") == bool(kind.efa_interfaces), kind.name
 
 
 def test_the_specs_file_systems_become_what_roles_serve() -> None:

@@ -70,11 +70,16 @@ def test_a_request_that_aws_could_not_take_fails_the_check(
 
 
 def test_a_request_with_unknown_parts_is_checked_as_far_as_it_is_known(of: Of) -> None:
-    _check(of(TEMPLATE), {"networkInterfaces": [{"subnetId": UNKNOWN_VALUE}]})
+    partly = [{"subnetId": UNKNOWN_VALUE}]
+    assert _check(of(TEMPLATE), {"networkInterfaces": partly})["networkInterfaces"] == partly
+    misspelt = {"networkInterfaces": [{"subnetId": UNKNOWN_VALUE, "subnet": "s"}]}
+    _checked, mistakes = of(TEMPLATE).check(misspelt, {}, name="x", seed=b"")
+    assert mistakes, "what is known beside it is still checked"
 
 
 def test_an_instance_type_newer_than_botocore_is_no_mistake(of: Of) -> None:
-    _check(of(TEMPLATE), {"instanceType": "paper.8gpu"})
+    checked = _check(of(TEMPLATE), {"instanceType": "paper.8gpu"})
+    assert checked["instanceType"] == "paper.8gpu"
 
 
 def test_what_no_operation_carries_replaces(of: Of) -> None:
